@@ -1,0 +1,41 @@
+# The replication as a DAG: datasets → one training rule per table cell → tables, figures, report.
+#
+#   snakemake                                  the whole grid on the preset of config.yaml
+#   snakemake --config preset=paper            the paper's budgets
+#   snakemake table2_cifar10-5_owm             one cell by name (all its seeds)
+#   snakemake figures --config records=existing   draw from the records at hand, train nothing
+#
+# `snakemake --list-target-rules` lists every cell.
+
+from snakemake.utils import min_version, validate
+
+min_version("9.0")
+
+
+configfile: "config.yaml"
+
+
+validate(config, "workflow/schemas/config.schema.json")
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/figures.smk"
+
+
+localrules:
+    all,
+    figures,
+
+
+rule all:
+    default_target: True
+    input:
+        wanted_records(),
+        rules.report.output,
+
+
+rule figures:
+    input:
+        rules.report.output,

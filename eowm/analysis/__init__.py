@@ -1,0 +1,1 @@
+"""From records and the paper's numbers to tables, figures and the report; never imports torch."""

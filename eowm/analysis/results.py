@@ -1,0 +1,265 @@
+"""From record files to two tidy tables: one line per run, and one line per cell and metric."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from scipy import stats
+
+from eowm import paper, paths, records
+from eowm.config import Cell, Config
+from eowm.errors import ConfigError, RecordError, nearest
+from eowm.metrics import average_accuracy_so_far
+from eowm.records import Record
+
+METRICS = ("AA", "MRR", "BWT", "FM", "plasticity")
+CONFIDENCE = 0.95
+COMPLETE, NOT_RUN = "complete", "not run"
+
+RUN_COLUMNS = [
+    "preset", "table", "scenario", "method", "variant", "row", "seed", "status", *METRICS,
+    "train_seconds", "dataset", "data_source", "comparable", "budget", "standin", "stale",
+    "selection", "in_grid", "commit", "python", "torch", "device", "path",
+]  # fmt: skip
+SUMMARY_COLUMNS = [
+    "preset", "table", "metric", "scenario", "method", "variant", "row", "n", "seeds", "mean",
+    "low", "high", "paper", "comparable", "in_grid", "marks", "note",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a reader must know about a number: a letter for the cell, words for the legend."""
+
+    letter: str
+    name: str
+    meaning: str
+
+
+MARKS = (
+    Mark("r", "reduced budget", "fewer epochs or images than in the paper: not comparable"),
+    Mark("s", "stand-in data", "synthetic images in place of the dataset: not comparable"),
+    Mark("o", "stale settings", "run with other settings than config.yaml has now"),
+    Mark("t", "test-selected", "epochs were chosen on the test images (leakage)"),
+    Mark("f", "failed", "a run failed and is not part of the mean"),
+    Mark("m", "not run", "a run has no record and is not part of the mean"),
+    Mark("u", "not defined", "the metric needs accuracies that the method does not have"),
+)
+LETTER = {mark.name: mark.letter for mark in MARKS}
+
+
+# --- One line per run -------------------------------------------------------------------------
+
+
+def collect(folder: Path, config: Config, preset: str) -> pd.DataFrame:
+    """Every run of the preset's grid, also those without a record, and every record there is.
+
+    A record that is not what its place says is refused: it would count for another cell.
+    """
+    if preset not in config.presets:
+        raise ConfigError(f"preset '{preset}' is unknown{nearest(preset, config.presets)}.")
+    grid = {cell.name: cell for cell in config.cells()}
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for path, record in records.read_all(folder):
+        _refuse_misplaced(record, path, folder, preset)
+        name = record.cell.name
+        found[name, record.cell.seed] = _line(record, path, config, in_grid=name in grid)
+    lines = []
+    for name, cell in grid.items():
+        for seed in config.presets[preset].seeds:
+            known = (name, seed) in found
+            lines.append(found.pop((name, seed)) if known else _missing(cell, seed, preset, folder))
+    runs = pd.DataFrame([*lines, *found.values()], columns=RUN_COLUMNS)
+    return runs.astype(dict.fromkeys(METRICS, float))
+
+
+def accuracy_so_far(runs: pd.DataFrame) -> pd.DataFrame:
+    """Figure 3's curves: per complete run, the mean accuracy of the tasks learnt so far."""
+    lines = []
+    for run in runs[runs.status == COMPLETE].itertuples():
+        curve = average_accuracy_so_far(records.read(Path(run.path)).accuracy)
+        for tasks, accuracy in enumerate(curve, start=1):
+            if accuracy is not None:
+                lines.append((run.table, run.scenario, run.row, run.seed, tasks, accuracy))
+    return pd.DataFrame(lines, columns=["table", "scenario", "row", "seed", "tasks", "accuracy"])
+
+
+def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str, Any]:
+    cell, data = record.cell, record.data
+    stale = _stale(record, config)
+    standin = data.source == "standin" or not data.comparable
+    return {
+        **cell.model_dump(),
+        "row": cell.row,
+        "status": record.status,
+        **(record.metrics if record.complete else {}),
+        "train_seconds": record.timing.train_seconds,
+        "dataset": data.name,
+        "data_source": data.source,
+        # `stale` too: a run with `--set epochs=1` still carries its preset's budget.
+        "comparable": record.complete and cell.budget == "paper" and not standin and not stale,
+        "standin": standin,
+        "stale": stale,
+        "selection": record.settings.training.selection,
+        "in_grid": in_grid,
+        **{key: record.environment.get(key) for key in ("commit", "python", "torch", "device")},
+        "path": _shown(path),
+    }
+
+
+def _missing(cell: Cell, seed: int, preset: str, folder: Path) -> dict[str, Any]:
+    return {
+        "preset": preset,
+        "table": cell.table,
+        "scenario": cell.scenario,
+        "method": cell.method,
+        "variant": cell.variant,
+        "row": cell.row,
+        "seed": seed,
+        "status": NOT_RUN,
+        "comparable": False,
+        "standin": False,
+        "stale": False,
+        "in_grid": True,
+        "path": _shown(folder / _place(cell.name, seed)),
+    }
+
+
+def _place(cell: str, seed: int) -> Path:
+    return Path(paths.cell_path(cell)) / f"seed{seed}.json"
+
+
+def _refuse_misplaced(record: Record, path: Path, folder: Path, preset: str) -> None:
+    cell, settings = record.cell, record.settings
+    if cell.preset != preset:
+        raise RecordError(
+            f"{path} is a record of preset '{cell.preset}', not of '{preset}': move it away."
+        )
+    if path.relative_to(folder) != _place(cell.name, cell.seed):
+        raise RecordError(
+            f"{path} is the record of {cell.name}, seed {cell.seed}: "
+            f"it belongs in {folder / _place(cell.name, cell.seed)}."
+        )
+    for key in ("scenario", "method", "variant", "seed"):
+        if getattr(settings, key) != getattr(cell, key):
+            raise RecordError(
+                f"{path} contradicts itself: {key} is {getattr(cell, key)!r} in its cell and "
+                f"{getattr(settings, key)!r} in its settings; run its cell again."
+            )
+    lengths = {len(record.accuracy), *(len(row) for row in record.accuracy if row is not None)}
+    if record.complete and lengths != {settings.tasks}:
+        raise RecordError(
+            f"{path} does not hold {settings.tasks} × {settings.tasks} accuracies; "
+            "run its cell again."
+        )
+
+
+def _stale(record: Record, config: Config) -> bool:
+    """Does config.yaml ask for another run now, or no longer know the method or scenario?"""
+    run = record.cell
+    try:
+        cell = Cell(run.table, run.scenario, run.method, run.variant)
+        return config.resolve(cell, run.seed, run.preset).hash() != record.settings_hash
+    except (ConfigError, KeyError):
+        return True
+
+
+def _shown(path: Path) -> str:
+    """From the working folder where it can be: a table then names no folder of this machine."""
+    full, here = path.absolute(), Path.cwd()
+    return str(full.relative_to(here) if full.is_relative_to(here) else path)
+
+
+# --- One line per cell and metric -------------------------------------------------------------
+
+
+def summarise(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
+    """Mean, n and 95 % t-interval over seeds, beside the paper's value, with what limits it."""
+    published = _published()
+    lines = []
+    for (table, scenario, row), of_cell in runs.groupby(["table", "scenario", "row"], sort=False):
+        first = of_cell.iloc[0]
+        in_paper = table in config.tables and row in config.tables[table].methods
+        for metric in METRICS:
+            counted = of_cell[of_cell[metric].notna()]
+            low, high = t_interval(counted[metric].tolist())
+            notes = list(_notes(of_cell, metric))
+            lines.append(
+                {
+                    "preset": first.preset,
+                    "table": table,
+                    "metric": metric,
+                    "scenario": scenario,
+                    "method": first.method,
+                    "variant": first.variant,
+                    "row": row,
+                    "n": len(counted),
+                    "seeds": " ".join(str(seed) for seed in sorted(counted.seed)),
+                    "mean": mean(counted[metric].tolist()),
+                    "low": low,
+                    "high": high,
+                    "paper": published.get((table, metric, first.method, scenario))
+                    if in_paper
+                    else None,
+                    "comparable": len(counted) > 0 and bool(counted.comparable.all()),
+                    "in_grid": bool(first.in_grid),
+                    "marks": "".join(LETTER[name] for name, _ in notes),
+                    "note": "; ".join(text for _, text in notes),
+                }
+            )
+    summary = pd.DataFrame(lines, columns=SUMMARY_COLUMNS)
+    return summary.astype(dict.fromkeys(("mean", "low", "high", "paper"), float))
+
+
+def mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def t_interval(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """95 % Student t-interval of the mean; one value says nothing about its spread."""
+    n, centre = len(values), mean(values)
+    if n < 2 or centre is None:
+        return None, None
+    spread = math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (n - 1))
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread / math.sqrt(n)
+    return centre - half, centre + half
+
+
+def _notes(runs: pd.DataFrame, metric: str) -> Iterator[tuple[str, str]]:
+    """Name and full text of everything that limits a cell's number."""
+    done = runs[runs.status == COMPLETE]
+    counted = done[done[metric].notna()]
+    limits = {
+        "reduced budget": counted.budget == "reduced",
+        "stand-in data": counted.standin,
+        "stale settings": counted.stale,
+        "test-selected": counted.selection == "test-oracle",
+    }
+    for name, applies in limits.items():
+        if applies.any():
+            yield name, name + _of(applies)
+    failed = runs.status.str.startswith("failed")
+    if failed.any():
+        reasons = runs[failed].status.str.removeprefix("failed").str.lstrip(": ").unique()
+        yield "failed", "failed: " + ", ".join(reasons) + _of(failed)
+    missing = runs.status == NOT_RUN
+    if missing.any():
+        yield NOT_RUN, NOT_RUN + _of(missing)
+    if len(done) and counted.empty:
+        yield "not defined", "not defined"
+
+
+def _of(applies: pd.Series) -> str:
+    """How many runs of the cell, where it is not all of them."""
+    return "" if applies.all() else f" ({int(applies.sum())} of {len(applies)} runs)"
+
+
+def _published() -> dict[tuple[str, str, str, str], float]:
+    """The paper's values by table, metric, method and scenario."""
+    return {
+        ("table2", line.metric, line.method, line.scenario): line.value
+        for line in paper.table2().itertuples()
+    }

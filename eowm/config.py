@@ -1,0 +1,286 @@
+"""From `config.yaml` to the settings of one run: presets, cells, and clear refusals."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from eowm import paths
+from eowm.errors import ConfigError, nearest
+from eowm.settings import OPTIONS, Budget, Limits, Net, Overlay, RunSettings, Strict, Training
+
+
+class DataConfig(Strict):
+    """Where datasets come from."""
+
+    source: Literal["auto", "local", "official", "registry", "standin"] = Field(
+        "auto", description="one source, or auto: all in this order until one serves"
+    )
+    folder: str | None = Field(
+        None, description="local folder in torchvision's layout; EOWM_DATA_DIR wins over it"
+    )
+
+
+class Family(Strict):
+    """Scenarios that differ only in their number of tasks."""
+
+    dataset: Literal["mnist", "cifar10", "cifar100"] = Field(description="dataset")
+    stream: Literal["shuffled", "disjoint"] = Field(description="how tasks are cut")
+    tasks: tuple[int, ...] = Field(description="numbers of tasks that are offered")
+    settings: Overlay = Field(description="network and training (the paper's Table 1)")  # type: ignore[valid-type]
+
+
+class Variant(Strict):
+    """A reading or regime of a method: what differs from its default."""
+
+    title: str = Field(description="name in tables and figures")
+    settings: Overlay = Field(Overlay(), description="in every scenario")  # type: ignore[valid-type]
+    families: dict[str, Overlay] = Field({}, description="in one family")  # type: ignore[valid-type]
+
+
+class MethodConfig(Variant):
+    """One method: its title, its settings, its variants."""
+
+    variants: dict[str, Variant] = Field({}, description="named variants, `method:variant`")
+
+
+class Table(Strict):
+    """The cells of one table: every scenario × every method."""
+
+    scenarios: tuple[str, ...] = Field(description="columns")
+    methods: tuple[str, ...] = Field(description="rows of the paper, `method` or `method:variant`")
+    references: tuple[str, ...] = Field((), description="rows that the paper does not have")
+
+
+class PresetFamily(Strict):
+    limits: Limits = Field(Limits(), description="how runs shrink")
+    settings: Overlay = Field(Overlay(), description="what else differs")  # type: ignore[valid-type]
+
+
+class Preset(Strict):
+    """A budget for the whole grid."""
+
+    description: str = Field(description="one line for the help text")
+    budget: Budget = Field(description="`reduced` numbers are never compared with the paper's")
+    standin: bool = Field(description="may synthetic data stand in for a missing dataset?")
+    seeds: tuple[int, ...] = Field(description="one run per seed", min_length=1)
+    families: dict[str, PresetFamily] = Field({}, description="limits by family")
+
+    @field_validator("seeds")
+    @classmethod
+    def _no_duplicates(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) < len(seeds) or min(seeds) < 0:
+            raise ValueError("seeds must be different and not negative")
+        return seeds
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One cell of a table; it has one record per seed."""
+
+    table: str
+    scenario: str
+    method: str
+    variant: str | None = None
+
+    @property
+    def row(self) -> str:
+        return f"{self.method}:{self.variant}" if self.variant else self.method
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}/{self.scenario}/{self.row}"
+
+    @property
+    def rule(self) -> str:
+        """Its target in the DAG, e.g. `table2_cifar10-5_owm`."""
+        return self.name.replace("/", "_").replace(":", "_")
+
+
+class Config(Strict):
+    """The whole of `config.yaml`."""
+
+    preset: str = Field("quick", description="smoke, quick or paper")
+    records: Literal["all", "existing"] = Field(
+        "all", description="train what is missing, or draw from the records at hand"
+    )
+    data: DataConfig = Field(DataConfig(), description="where datasets come from")
+    families: dict[str, Family] = Field(description="scenario families")
+    methods: dict[str, MethodConfig] = Field(description="methods and their variants")
+    tables: dict[str, Table] = Field(description="the grid")
+    presets: dict[str, Preset] = Field(description="budgets")
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> "Config":
+        _known(self.preset, self.presets, "preset")
+        for name in self.methods:
+            _known(name, OPTIONS, f"methods.{name}")
+        for name, preset in self.presets.items():
+            for family in preset.families:
+                _known(family, self.families, f"presets.{name}.families.{family}")
+        for name, method in self.methods.items():
+            for family in method.families:
+                _known(family, self.families, f"methods.{name}.families.{family}")
+        for cell in self.cells():
+            for preset in self.presets:
+                self.resolve(cell, seed=0, preset=preset)
+        return self
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell of every table, in the paper's order."""
+        for table, grid in self.tables.items():
+            for row in (*grid.methods, *grid.references):
+                for scenario in grid.scenarios:
+                    yield self.cell(f"{table}/{scenario}/{row}")
+
+    def cell(self, name: str) -> Cell:
+        """Parse `table/scenario/method[:variant]`; a misspelt part is named, with the nearest."""
+        parts = name.split("/")
+        if len(parts) != 3:
+            raise ConfigError(f"'{name}' is not a cell: write table/scenario/method[:variant].")
+        table, scenario, row = parts
+        method, _, variant = row.partition(":")
+        _known(table, self.tables, "table")
+        _known(scenario, self.scenarios(), "scenario")
+        _known(method, self.methods, "method")
+        if variant:
+            _known(variant, self.methods[method].variants, f"variant of {method}")
+        return Cell(table, scenario, method, variant or None)
+
+    def scenarios(self) -> list[str]:
+        return [f"{name}-{n}" for name, family in self.families.items() for n in family.tasks]
+
+    def resolve(
+        self, cell: Cell, seed: int, preset: str, overrides: Mapping[str, Any] | None = None
+    ) -> RunSettings:
+        """Overlay by overlay (the order stands at the top of config.yaml) to one run."""
+        family_name, _, tasks = cell.scenario.rpartition("-")
+        family, method = self.families[family_name], self.methods[cell.method]
+        shrink = self.presets[preset].families.get(family_name, PresetFamily())
+        layers = [
+            (f"families.{family_name}.settings", family.settings),
+            (f"methods.{cell.method}.settings", method.settings),
+            (f"methods.{cell.method}.families.{family_name}", method.families.get(family_name)),
+        ]
+        if cell.variant:
+            variant, where = method.variants[cell.variant], f"methods.{cell.row}"
+            layers += [
+                (f"{where}.settings", variant.settings),
+                (f"{where}.families.{family_name}", variant.families.get(family_name)),
+            ]
+        layers.append((f"presets.{preset}.families.{family_name}.settings", shrink.settings))
+        layers.append(("--set", overrides))
+        net, training, options = _merge(cell.method, layers)
+        if shrink.limits.epochs:
+            training["epochs"] = min(training["epochs"], shrink.limits.epochs)
+        if overrides and "epochs" in overrides:
+            training["epochs"] = overrides["epochs"]
+        try:
+            return RunSettings(
+                scenario=cell.scenario,
+                method=cell.method,
+                variant=cell.variant,
+                seed=seed,
+                dataset=family.dataset,
+                stream=family.stream,
+                tasks=int(tasks),
+                net=net,
+                training=training,
+                limits=shrink.limits,
+                options=options,
+                method_version=OPTIONS[cell.method].version,
+            )
+        except ValidationError as error:
+            raise ConfigError(f"{cell.name}: {_sentences(error)}") from None
+
+
+def load_config(path: Path = paths.CONFIG, overlay: Mapping[str, Any] | None = None) -> Config:
+    """Read and check `config.yaml`; `overlay` replaces top-level keys such as `preset`."""
+    try:
+        values = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        raise ConfigError(f"{path} is missing: run this from the project's folder.") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from None
+    return parse_config({**(values or {}), **(overlay or {})}, str(path.name))
+
+
+def parse_config(values: Mapping[str, Any], source: str = "config.yaml") -> Config:
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{source}: {_sentences(error)}") from None
+
+
+def parse_overrides(assignments: list[str]) -> dict[str, Any]:
+    """`["epochs=3", "alpha.conv=[1, 0.1]"]` to nested values; YAML decides the types."""
+    overrides: dict[str, Any] = {}
+    for text in assignments:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {text}: write key=value.")
+        *parents, last = key.split(".")
+        place = overrides
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = yaml.safe_load(value)
+    return overrides
+
+
+def config_schema() -> str:
+    """JSON schema of `config.yaml` with a description per key, for Snakemake's `validate`."""
+    return json.dumps(Config.model_json_schema(), indent=1, sort_keys=True) + "\n"
+
+
+Layer = tuple[str, Any]  # where it stands in the config, and its Overlay or mapping
+
+
+def _merge(method: str, layers: list[Layer]) -> tuple[dict, dict, dict]:
+    """Put each flat key into its section; dictionaries such as `alpha` are merged by key."""
+    sections: dict[str, dict[str, Any]] = {"net": {}, "training": {}, "options": {}}
+    models = {"net": Net, "training": Training, "options": OPTIONS[method]}
+    home = {key: name for name, model in models.items() for key in model.model_fields}
+    for where, layer in layers:
+        for key, value in _given(layer).items():
+            if key not in home:
+                raise ConfigError(f"{where}.{key} is not a setting of {method}{nearest(key, home)}.")
+            section = sections[home[key]]
+            if isinstance(value, dict) and isinstance(section.get(key), dict):
+                value = section[key] | value
+            section[key] = value
+    return sections["net"], sections["training"], sections["options"]
+
+
+def _given(layer: Any) -> dict[str, Any]:
+    if layer is None:
+        return {}
+    return dict(layer) if isinstance(layer, Mapping) else layer.model_dump(exclude_unset=True)
+
+
+def _known(name: str, names: Any, what: str) -> None:
+    if name not in names:
+        known = ", ".join(names)
+        raise ConfigError(f"{what} '{name}' is unknown{nearest(name, names)}; known: {known}.")
+
+
+def _sentences(error: ValidationError) -> str:
+    """Pydantic's findings as `key.path: what is wrong`, with the nearest key for a misspelt one."""
+    found = []
+    for item in error.errors():
+        path = ".".join(str(part) for part in item["loc"])
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            message = f"unknown key{nearest(str(item['loc'][-1]), _all_keys())}"
+        found.append(f"{path}: {message}" if path else message)
+    return "; ".join(found)
+
+
+def _all_keys() -> set[str]:
+    models: tuple[type[Strict], ...] = (
+        Config, DataConfig, Family, MethodConfig, Table, Preset, PresetFamily, Limits, Overlay,
+    )  # fmt: skip
+    return {key for model in models for key in model.model_fields}

@@ -1,0 +1,98 @@
+"""The contract between the training loop and a method.
+
+The loop calls `begin_task(task)` → `observe(x, y, progress)` for every batch → `end_task(task)`;
+`predict(x)` for evaluation; `state_dict()` and `load_state_dict()` hold everything needed to
+continue bit for bit. The base class is plain SGD; most methods override one hook of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from eowm.data.streams import Task
+from eowm.nets import layers
+from eowm.settings import RunSettings
+
+
+class Method:
+    name: ClassVar[str]
+    pools_tasks: ClassVar[bool] = False  # True: learn all tasks at once (joint training)
+
+    def __init__(self, net: nn.Module, settings: RunSettings) -> None:
+        self.net = net
+        self.training = settings.training
+        self.options = settings.typed_options()
+        self.weights = [layer.weight for _, layer in layers(net)]
+        self.optimiser = self._new_optimiser()
+
+    # --- what the loop calls ---------------------------------------------------------------
+
+    def begin_task(self, task: Task) -> None:
+        """Momentum does not carry over from one task to the next."""
+        self.optimiser = self._new_optimiser()
+
+    def observe(self, x: Tensor, y: Tensor, progress: float) -> Tensor:
+        """Learn from one batch; `progress` ∈ [0, 1) is the fraction of the task that is done."""
+        self.net.train()
+        self.optimiser.zero_grad()
+        loss = self.loss(x, y)
+        loss.backward()
+        self.adjust_gradients(progress)
+        if self.training.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.weights, self.training.clip_norm)
+        self.optimiser.step()
+        return loss.detach()
+
+    def end_task(self, task: Task) -> None:
+        """Consolidate what was learnt."""
+
+    @torch.no_grad()
+    def predict(self, x: Tensor) -> Tensor:
+        """Logits over all classes: a single head, nothing masked."""
+        self.net.eval()
+        return self.net(x)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"net": self.net.state_dict(), "optimiser": self.optimiser.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.net.load_state_dict(state["net"])
+        self.optimiser.load_state_dict(state["optimiser"])
+
+    # --- what a method may override --------------------------------------------------------
+
+    def loss(self, x: Tensor, y: Tensor) -> Tensor:
+        loss = F.cross_entropy(self.net(x), y)
+        if self.training.norm_penalty:
+            norms = sum(weight.norm() for weight in self.weights)
+            loss = loss + self.training.norm_penalty * norms
+        return loss
+
+    def adjust_gradients(self, progress: float) -> None:
+        """Change `weight.grad` after the backward pass and before clipping and the step."""
+
+    def _new_optimiser(self) -> torch.optim.SGD:
+        return torch.optim.SGD(
+            self.weights, lr=self.training.learning_rate, momentum=self.training.momentum
+        )
+
+
+class Tap:
+    """Keeps a layer's latest input x and the gradient δ of its output: G = δᵀx needs no more."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        self.x: Tensor
+        self.delta: Tensor
+        layer.register_forward_hook(self._forward)
+
+    def _forward(self, layer: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
+        if torch.is_grad_enabled():
+            self.x = args[0].detach()
+            output.requires_grad_()  # also where neither input nor weight asks for a gradient
+            output.register_hook(self._backward)
+
+    def _backward(self, gradient: Tensor) -> None:
+        self.delta = gradient

@@ -1,0 +1,88 @@
+"""The paper's two classifiers, as published by the authors of OWM.
+
+Layers have names (`conv1`…, `fc1`…) that settings and methods refer to. No layer has a trainable
+bias: a bias outside the projector would undo its protection.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from eowm.settings import Net
+
+Layer = nn.Linear | nn.Conv2d
+
+
+class MLP(nn.Module):
+    """784-100-10 for MNIST. Hidden biases are drawn in [0, 0.01) and never learnt."""
+
+    def __init__(self, inputs: int, hidden: tuple[int, ...], classes: int, dropout: float) -> None:
+        super().__init__()
+        sizes = [inputs, *hidden, classes]
+        self.depth = len(hidden)
+        self.dropout = dropout
+        for i in range(1, len(sizes)):
+            self.add_module(f"fc{i}", _linear(sizes[i - 1], sizes[i]))
+        for i in range(1, len(hidden) + 1):
+            self.register_buffer(f"bias{i}", torch.rand(sizes[i]) * 0.01)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.flatten(1)
+        for i in range(1, self.depth + 1):
+            x = F.relu(getattr(self, f"fc{i}")(x) + getattr(self, f"bias{i}"))
+            x = F.dropout(x, self.dropout, self.training)
+        return getattr(self, f"fc{self.depth + 1}")(x)
+
+
+class CNN(nn.Module):
+    """Three 2×2 convolutions and three linear layers for CIFAR, without any bias.
+
+    Each block: replicate-pad by 1, convolve, ReLU, dropout, max-pool by 2 (32 → 16 → 8 → 4).
+    """
+
+    def __init__(
+        self, filters: tuple[int, ...], hidden: tuple[int, ...], classes: int, dropout: float
+    ) -> None:
+        super().__init__()
+        channels = [3, *filters]
+        sizes = [filters[-1] * (32 >> len(filters)) ** 2, *hidden, classes]
+        self.blocks, self.depth = len(filters), len(hidden)
+        self.dropout = dropout
+        for i in range(1, len(channels)):
+            conv = nn.Conv2d(channels[i - 1], channels[i], kernel_size=2, bias=False)
+            self.add_module(f"conv{i}", conv)
+        for i in range(1, len(sizes)):
+            self.add_module(f"fc{i}", _linear(sizes[i - 1], sizes[i]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for i in range(1, self.blocks + 1):
+            x = getattr(self, f"conv{i}")(F.pad(x, (1, 1, 1, 1), mode="replicate"))
+            x = F.max_pool2d(F.dropout(F.relu(x), self.dropout, self.training), 2)
+        x = x.flatten(1)
+        for i in range(1, self.depth + 1):
+            x = F.relu(getattr(self, f"fc{i}")(x))
+        return getattr(self, f"fc{self.depth + 1}")(x)
+
+
+def build(net: Net, image_shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Weights come from torch's global generator: seed it first."""
+    if net.net == "mlp":
+        inputs = image_shape[0] * image_shape[1] * image_shape[2]
+        return MLP(inputs, net.hidden, classes, net.dropout)
+    return CNN(net.filters, net.hidden, classes, net.dropout)
+
+
+def layers(net: nn.Module) -> Iterator[tuple[str, Layer]]:
+    """All layers with weights, from input to output."""
+    for name, module in net.named_children():
+        if isinstance(module, Layer):
+            yield name, module
+
+
+def _linear(inputs: int, outputs: int) -> nn.Linear:
+    """No bias; weights N(0, 2/(inputs + outputs)), i.e. Xavier-normal."""
+    layer = nn.Linear(inputs, outputs, bias=False)
+    nn.init.xavier_normal_(layer.weight)
+    return layer

@@ -1,0 +1,17 @@
+"""The published numbers as data files: the one place that holds numbers of the paper."""
+
+from pathlib import Path
+
+import pandas as pd
+
+FOLDER = Path(__file__).parent
+
+
+def table2() -> pd.DataFrame:
+    """Table 2: metric (AA, MRR), method, scenario, value; in the paper's order."""
+    return pd.read_csv(FOLDER / "table2.csv")
+
+
+def table3() -> pd.DataFrame:
+    """Table 3: metric, scenario, w2, value. AA as a fraction, where the paper prints percent."""
+    return pd.read_csv(FOLDER / "table3.csv")

@@ -1,0 +1,48 @@
+"""Every folder and file pattern of the project, named once."""
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+
+def find_root() -> Path:
+    """The project: the nearest folder upwards that has a config.yaml and a Snakefile."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "config.yaml").is_file() and (folder / "Snakefile").is_file():
+            return folder
+    return PACKAGE.parent
+
+
+ROOT = find_root()
+CONFIG = Path(os.environ.get("EOWM_CONFIG") or ROOT / "config.yaml")
+
+# Where prepared datasets live; one cache can serve several checkouts.
+DATA = Path(os.environ.get("EOWM_CACHE_DIR") or ROOT / "data")
+
+FIGURES = Path("paper_figures")  # relative to ROOT: these are names in the DAG
+RESULTS = Path("results")
+
+
+def outputs(preset: str) -> Path:
+    """Tables, figures, notebooks, report and records of one preset."""
+    return FIGURES / preset
+
+
+def records(preset: str) -> Path:
+    return outputs(preset) / "records"
+
+
+def record(preset: str, cell: str, seed: int | str) -> Path:
+    """`cell` is a cell name such as `table2/cifar10-5/eowm:paper`."""
+    return records(preset) / cell_path(cell) / f"seed{seed}.json"
+
+
+def checkpoint(preset: str, cell: str, seed: int | str) -> Path:
+    return RESULTS / preset / "checkpoints" / cell_path(cell) / f"seed{seed}.pt"
+
+
+def cell_path(cell: str) -> str:
+    """`method:variant` on the command line is `method/variant` in a path."""
+    return cell.replace(":", "/")

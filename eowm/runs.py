@@ -1,0 +1,129 @@
+"""One run from its settings to its record."""
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from eowm import methods, nets, paths, records
+from eowm.checkpoint import Checkpoint
+from eowm.config import Cell, Config
+from eowm.data import store, streams
+from eowm.metrics import all_metrics
+from eowm.progress import Reporter
+from eowm.settings import RunSettings
+from eowm.training import Loop, State, seed_everything
+
+
+def train(
+    config: Config,
+    cell: Cell,
+    settings: RunSettings,
+    preset: str,
+    *,
+    device: str = "auto",
+    checkpoint: Checkpoint | None = None,
+    quiet: bool = False,
+) -> records.Record:
+    """Train a cell with one seed. With a checkpoint, an interrupted run is continued."""
+    where = torch.device(pick_device(device))
+    arrays, manifest = store.load(
+        settings.dataset, paths.DATA, allow_standin=config.presets[preset].standin
+    )
+    stream = streams.build(settings, arrays, where)
+    seed_everything(settings.seed)
+    net = nets.build(settings.net, stream.image_shape, stream.classes).to(where)
+    method = methods.find(settings.method)(net, settings)
+    title = f"{cell.name} seed {settings.seed}"
+    with Reporter(title, settings.tasks, settings.training.epochs, quiet) as reporter:
+        state = Loop(method, stream, settings, reporter, checkpoint).run()
+    return records.Record(
+        schema_version=records.SCHEMA_VERSION,
+        cell=records.CellOfRun(
+            table=cell.table,
+            scenario=cell.scenario,
+            method=cell.method,
+            variant=cell.variant,
+            seed=settings.seed,
+            preset=preset,
+            budget=config.presets[preset].budget,
+        ),
+        settings=settings,
+        settings_hash=settings.hash(),
+        data=records.DataOfRun(
+            name=settings.dataset,
+            source=manifest.source,
+            sha256=manifest.sha256,
+            comparable=manifest.comparable,
+        ),
+        accuracy=state.accuracy,
+        validation=state.validation,
+        best_epoch_accuracy=state.best_epoch_accuracy,
+        curves=state.curves,
+        metrics=all_metrics(state.accuracy),
+        timing=_timing(state, where),
+        environment=_environment(where),
+        status=state.status,
+    )
+
+
+def pick_device(name: str) -> str:
+    """`auto` is the GPU where there is one."""
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _timing(state: State, device: torch.device) -> records.Timing:
+    if device.type == "cuda":
+        peak = torch.cuda.max_memory_allocated(device)
+    else:
+        unit = 1 if sys.platform == "darwin" else 1024
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return records.Timing(
+        train_seconds=state.train_seconds,
+        eval_seconds=state.eval_seconds,
+        images_per_second=state.images / max(state.train_seconds, 1e-9),
+        peak_memory_bytes=peak,
+        interruptions=state.interruptions,
+    )
+
+
+def _environment(device: torch.device) -> dict[str, Any]:
+    on_gpu = device.type == "cuda"
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name(device) if on_gpu else _processor(),
+        "threads": torch.get_num_threads(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "commit": _commit(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """The commit of the code, with `+` where files differ from it."""
+    git = ["git", "-C", str(paths.PACKAGE)]
+    try:
+        commit = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", str(paths.PACKAGE)],
+                                 capture_output=True, timeout=10).returncode  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return commit + ("+" if changed else "")

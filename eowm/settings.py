@@ -1,0 +1,148 @@
+"""Every setting of a run, typed and described: this file is the documentation of `config.yaml`.
+
+Nothing here imports torch, so listing cells and checking a config take a fraction of a second.
+A method adds its own settings as one `Options` class at the end of this file.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+
+
+class Strict(BaseModel):
+    """Immutable, and unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Positive = Annotated[float, Field(gt=0)]
+Schedule = Annotated[
+    tuple[Positive, Positive],
+    Field(description="[at the task's start, at its end]; geometric in between"),
+]
+Selection = Literal["last", "validation", "test-oracle"]
+Budget = Literal["paper", "reduced"]
+
+
+class Net(Strict):
+    """The classifier. An `mlp` uses `hidden`; a `cnn` uses `filters`, `hidden` and `dropout`."""
+
+    net: Literal["mlp", "cnn"] = Field(description="network family")
+    hidden: tuple[Annotated[int, Field(gt=0)], ...] = Field(description="hidden linear layers")
+    filters: tuple[Annotated[int, Field(gt=0)], ...] = Field((), description="2x2 conv filters")
+    dropout: float = Field(0.0, ge=0, lt=1, description="after each conv (cnn) or hidden layer")
+
+
+class Training(Strict):
+    """The optimisation that every method shares."""
+
+    epochs: int = Field(gt=0, description="passes over a task's training images")
+    batch_size: int = Field(gt=0, description="images in a batch; a last smaller batch is kept")
+    learning_rate: float = Field(gt=0, description="step size of SGD")
+    momentum: float = Field(0.0, ge=0, lt=1, description="SGD momentum, reset at each task")
+    clip_norm: float | None = Field(
+        None, gt=0, description="largest norm of the whole gradient, after any projection"
+    )
+    norm_penalty: float = Field(
+        0.0, ge=0, description="weight of the sum of Frobenius norms added to the loss"
+    )
+    selection: Selection = Field(
+        "last",
+        description="which epoch of a task is kept: the last; the best on the validation images "
+        "of the tasks seen; or the best on ALL test images (leakage: what the published CIFAR "
+        "code does)",
+    )
+
+
+class Limits(Strict):
+    """How a preset shrinks a run. `null` means: as in the paper."""
+
+    epochs: int | None = Field(None, gt=0, description="at most this many epochs a task")
+    train_images: int | None = Field(None, gt=0, description="training set cut to this size")
+    validation_images: int | None = Field(None, gt=0, description="of 3,000")
+    test_images: int | None = Field(None, gt=0, description="of 7,000")
+
+
+class Options(Strict):
+    """Base of a method's own settings.
+
+    Raise `version` when a change of code alters the numbers of the method: it is part of the
+    settings hash, so finished cells become stale. A comment or a refactoring raises nothing.
+    """
+
+    version: ClassVar[int] = 1
+
+
+class FinetuneOptions(Options):
+    """Plain SGD has no settings of its own."""
+
+
+class JointOptions(Options):
+    """Plain SGD on all tasks at once has no settings of its own."""
+
+
+class OwmOptions(Options):
+    """Orthogonal Weights Modification (method of Zeng et al., 2019)."""
+
+    alpha: dict[str, Schedule] = Field(
+        description="regulariser of P (Eq. 1) by layer name (fc1) or kind (conv)"
+    )
+    projector_stride: int = Field(
+        2, gt=0, description="stride of the conv patches that update P (the published code: 2)"
+    )
+
+
+OPTIONS: dict[str, type[Options]] = {
+    "finetune": FinetuneOptions,
+    "joint": JointOptions,
+    "owm": OwmOptions,
+}
+
+
+class RunSettings(Strict):
+    """One run, resolved: everything that decides its numbers, and nothing else."""
+
+    scenario: str
+    method: str
+    variant: str | None
+    seed: int = Field(ge=0)
+    dataset: Literal["mnist", "cifar10", "cifar100"]
+    stream: Literal["shuffled", "disjoint"]
+    tasks: int = Field(gt=0)
+    net: Net
+    training: Training
+    limits: Limits
+    options: dict[str, Any]
+    method_version: int
+
+    @model_validator(mode="after")
+    def _check(self) -> "RunSettings":
+        classes = 100 if self.dataset == "cifar100" else 10
+        if self.stream == "disjoint" and classes % self.tasks:
+            raise ValueError(f"{classes} classes cannot be cut into {self.tasks} equal tasks")
+        typed = OPTIONS[self.method].model_validate(self.options)
+        object.__setattr__(self, "options", typed.model_dump(mode="json"))
+        return self
+
+    def typed_options(self) -> Any:
+        return OPTIONS[self.method].model_validate(self.options)
+
+    def hash(self) -> str:
+        """Equal for equal settings, on every machine."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _overlay() -> type[Strict]:
+    """All settings by their flat names, each optional: what a config section may change."""
+    fields: dict[str, Any] = {}
+    for model in (Net, Training, *OPTIONS.values()):
+        for name, field in model.model_fields.items():
+            kind = Annotated[(field.annotation, *field.metadata, None)]  # keeps the bounds
+            fields[name] = (kind | None, Field(None, description=field.description))
+    return create_model("Overlay", __base__=Strict, __doc__=_overlay.__doc__, **fields)
+
+
+Overlay = _overlay()

@@ -1,0 +1,224 @@
+"""The one training loop: tasks, epochs, batches, evaluation, selection, checkpoints, progress.
+
+Randomness is seeded anew at every epoch from (seed, task, epoch). So a run needs no generator
+state in its checkpoint, an interrupted run continues bit for bit, and methods that share a seed
+share initial weights and batch order, which makes their difference a paired comparison.
+"""
+
+import math
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eowm.checkpoint import Checkpoint
+from eowm.data.streams import Split, Stream, Task
+from eowm.methods.base import Method
+from eowm.progress import Reporter
+from eowm.settings import RunSettings
+
+EVALUATION_BATCH = 250
+
+
+@dataclass
+class State:
+    """Everything the loop knows between two epochs; the method keeps its own state."""
+
+    phase: int = 0  # tasks that are finished (joint training has one phase)
+    epoch: int = 0  # epochs of the current one that are finished
+    accuracy: list[list[float] | None] = field(default_factory=list)
+    validation: list[list[float] | None] = field(default_factory=list)
+    best_epoch_accuracy: list[float | None] = field(default_factory=list)
+    curves: list[dict[str, Any]] = field(default_factory=list)
+    selected: dict[str, Any] | None = None  # score and weights of the epoch to be kept
+    train_seconds: float = 0.0
+    eval_seconds: float = 0.0
+    images: int = 0
+    interruptions: int = 0
+    status: str = "running"
+
+
+def seed_everything(seed: int, *where: int) -> None:
+    """One documented seed: `where` is (task, epoch), or nothing for the initial weights."""
+    entropy = np.random.SeedSequence([seed, *where]).generate_state(2, np.uint32)
+    torch.manual_seed(int(entropy[0]) << 32 | int(entropy[1]))
+
+
+class Loop:
+    """One run of one method over one stream."""
+
+    def __init__(
+        self,
+        method: Method,
+        stream: Stream,
+        settings: RunSettings,
+        reporter: Reporter,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self.method, self.stream, self.settings = method, stream, settings
+        self.training = settings.training
+        self.reporter, self.checkpoint = reporter, checkpoint
+        self.phases = 1 if method.pools_tasks else stream.tasks
+        self.state = State(
+            accuracy=[None] * stream.tasks,
+            validation=[None] * stream.tasks,
+            best_epoch_accuracy=[None] * stream.tasks,
+        )
+
+    def run(self) -> State:
+        self._resume()
+        state = self.state
+        while state.phase < self.phases and state.status == "running":
+            task = self.stream.pooled() if self.method.pools_tasks else self.stream.task(state.phase)
+            self._tell_total(task)
+            while state.epoch < self.training.epochs and state.status == "running":
+                self._epoch(task)
+                self._save()
+            if state.status == "running":
+                state.phase, state.epoch = state.phase + 1, 0
+        if state.status == "running":
+            state.status = "complete"
+        return state
+
+    # --- one epoch -------------------------------------------------------------------------
+
+    def _epoch(self, task: Task) -> None:
+        state = self.state
+        seed_everything(self.settings.seed, task.index, state.epoch)
+        if state.epoch == 0:
+            self.method.begin_task(task)
+        loss = self._train(task)
+        state.epoch += 1
+        if not math.isfinite(loss):
+            state.status = f"failed: diverged at task {task.index + 1}, epoch {state.epoch}"
+            self.reporter.line(state.status)
+            return
+
+        last = state.epoch == self.training.epochs
+        keeps_last = self.training.selection == "last"
+        if last and keeps_last:  # nothing to choose: one evaluation serves curve and matrix
+            self.method.end_task(task)
+        validation, test = self._evaluate(task, everything=last or not keeps_last)
+        self._remember(task, loss, validation, test)
+        if not keeps_last:
+            self._select(task, validation, test)
+            if last:
+                self._restore_selected()
+                self.method.end_task(task)
+                validation, test = self._evaluate(task, everything=True)
+        if last:
+            state.validation[task.index], state.accuracy[task.index] = validation, test
+
+    def _train(self, task: Task) -> float:
+        """All batches of an epoch; the loss is read once, at the end."""
+        started = time.perf_counter()
+        size, count = self.training.batch_size, len(task.train)
+        order = torch.randperm(count).to(task.train.labels.device)
+        batches = math.ceil(count / size)
+        total: Tensor | float = 0.0
+        for b in range(batches):
+            x, y = task.train.batch(order[b * size : (b + 1) * size])
+            progress = (self.state.epoch * batches + b) / (self.training.epochs * batches)
+            total = total + self.method.observe(x, y, progress) * len(y)
+            self.reporter.step(b + 1, len(y))
+        loss = float(total) / count
+        self.state.train_seconds += time.perf_counter() - started
+        self.state.images += count
+        return loss
+
+    # --- evaluation and selection ------------------------------------------------------------
+
+    def _evaluate(self, task: Task, everything: bool) -> tuple[list[float], list[float]]:
+        """Accuracy by task on validation and test images: the tasks seen, or all of them."""
+        started = time.perf_counter()
+        tasks = self.stream.tasks if everything else task.index + 1
+        validation = evaluate(self.method, self.stream.validation[:tasks])
+        test = evaluate(self.method, self.stream.test[:tasks])
+        self.state.eval_seconds += time.perf_counter() - started
+        return validation, test
+
+    def _remember(
+        self, task: Task, loss: float, validation: list[float], test: list[float]
+    ) -> None:
+        state, seen = self.state, task.index + 1
+        point = {
+            "task": seen,
+            "epoch": state.epoch,
+            "loss": loss,
+            "validation_current": validation[task.index],
+            "validation_seen": sum(validation[:seen]) / seen,
+            "test_current": test[task.index],
+            "test_seen": sum(test[:seen]) / seen,
+        }
+        state.curves.append(point)
+        for i in range(seen):
+            state.best_epoch_accuracy[i] = max(state.best_epoch_accuracy[i] or 0.0, test[i])
+        done = len(state.curves) * self._steps_per_epoch(task)
+        text = f"loss {loss:.4f}  validation accuracy {point['validation_seen']:.4f}"
+        self.reporter.epoch(seen, state.epoch, done, point["validation_seen"], text)
+
+    def _select(self, task: Task, validation: list[float], test: list[float]) -> None:
+        """Keep this epoch's weights if it is the best so far.
+
+        `validation`: mean over the tasks seen, a new contest in each task. `test-oracle`: all test
+        images, future tasks included, and one contest for the whole run, as in the published code:
+        where no epoch of a task beats the record, the weights before the task return.
+        """
+        oracle = self.training.selection == "test-oracle"
+        if self.state.epoch == 1 and not oracle:
+            self.state.selected = None
+        seen = task.index + 1
+        if oracle:
+            sizes = [len(split) for split in self.stream.test]
+            score = sum(a * n for a, n in zip(test, sizes, strict=True)) / sum(sizes)
+        else:
+            score = sum(validation[:seen]) / seen
+        best = self.state.selected
+        if best is None or score > best["score"]:
+            weights = {k: v.detach().cpu().clone() for k, v in self.method.net.state_dict().items()}
+            self.state.selected = {"score": score, "weights": weights}
+
+    def _restore_selected(self) -> None:
+        """Only the weights: what a method keeps besides them is not rolled back."""
+        assert self.state.selected is not None
+        self.method.net.load_state_dict(self.state.selected["weights"])
+
+    # --- checkpoints -------------------------------------------------------------------------
+
+    def _resume(self) -> None:
+        saved = self.checkpoint.load() if self.checkpoint else None
+        if saved is not None:
+            self.state = State(**saved["loop"])
+            self.state.interruptions += 1
+            self.method.load_state_dict(saved["method"])
+            if self.state.epoch == self.training.epochs:
+                self.state.phase, self.state.epoch = self.state.phase + 1, 0
+
+    def _save(self) -> None:
+        if self.checkpoint:
+            self.checkpoint.save({"loop": asdict(self.state), "method": self.method.state_dict()})
+
+    def _steps_per_epoch(self, task: Task) -> int:
+        return math.ceil(len(task.train) / self.training.batch_size)
+
+    def _tell_total(self, task: Task) -> None:
+        """Tasks are equally long, so the first one tells the length of the run."""
+        steps = self._steps_per_epoch(task)
+        total = self.phases * self.training.epochs * steps
+        self.reporter.start(total, len(self.state.curves) * steps)
+
+
+def evaluate(method: Method, splits: list[Split]) -> list[float]:
+    """Accuracy on each split; the device is read once for all of them."""
+    counts = []
+    for split in splits:
+        correct = torch.zeros((), dtype=torch.int64, device=split.labels.device)
+        for start in range(0, len(split), EVALUATION_BATCH):
+            x, y = split.batch(slice(start, start + EVALUATION_BATCH))
+            correct += (method.predict(x).argmax(1) == y).sum()
+        counts.append(correct)
+    found = torch.stack(counts).tolist()
+    return [n / len(split) for n, split in zip(found, splits, strict=True)]

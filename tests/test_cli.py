@@ -1,0 +1,118 @@
+"""The real command line on the smoke preset, and what it does when it is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+ARGUMENTS = ["train", "shuffled-mnist-10", "owm", "--preset", "smoke", "--set", "epochs=8"]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    result = run(folder, "data", "fetch", "mnist", "--source", "standin")
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+def environment(cache: Path) -> dict[str, str]:
+    return os.environ | {"EOWM_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1"}
+
+
+def run(cache: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "eowm", *map(str, arguments)],
+        cwd=ROOT,
+        env=environment(cache),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def lasting(path: Path) -> dict:
+    """A record without what may differ between two equal runs."""
+    record = json.loads(path.read_text())
+    record.pop("timing")
+    record.pop("environment")
+    return record
+
+
+def test_train_show_and_repeat(cache, tmp_path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    for out in (first, second):
+        result = run(cache, *ARGUMENTS, "--out", out, "--checkpoint", tmp_path / "c.pt")
+        assert result.returncode == 0, result.stderr
+        assert "AA" in result.stdout
+    assert lasting(first) == lasting(second)
+    assert not (tmp_path / "c.pt").exists()  # a finished run leaves no checkpoint
+    shown = run(cache, "show", first).stdout
+    assert "stand-in data" in shown
+    assert "MRR" in shown
+
+
+def test_kill_9_and_restart_gives_the_same_record(cache, tmp_path) -> None:
+    whole, resumed = tmp_path / "whole.json", tmp_path / "resumed.json"
+    assert run(cache, *ARGUMENTS, "--out", whole, "--checkpoint", tmp_path / "a.pt").returncode == 0
+
+    checkpoint, kills = tmp_path / "b.pt", 0
+    command = [sys.executable, "-m", "eowm", *ARGUMENTS, "--out", str(resumed)]
+    command += ["--checkpoint", str(checkpoint)]
+    for _ in range(3):
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        process = subprocess.Popen(command, cwd=ROOT, env=environment(cache),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        while process.poll() is None:
+            if checkpoint.exists() and checkpoint.stat().st_mtime_ns > before:
+                process.send_signal(signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.002)
+        process.wait()
+        assert not resumed.exists()
+    result = run(cache, *ARGUMENTS, "--out", resumed, "--checkpoint", checkpoint)
+    assert result.returncode == 0
+    assert "going on from a checkpoint" in result.stderr
+    assert kills == 3
+    assert json.loads(resumed.read_text())["timing"]["interruptions"] == 3
+    assert lasting(whole) == lasting(resumed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "cifar10-5", "own"], ["own", "did you mean 'owm'"]),
+        (["train", "cifar10-6", "owm"], ["cifar10-6", "did you mean"]),
+        (["train", "cifar10-5", "owm", "--preset", "fast"], ["fast", "quick"]),
+        (["train", "cifar10-5", "owm", "--set", "epcohs=3"], ["epcohs", "did you mean 'epochs'"]),
+        (["train", "cifar10-5", "owm", "--set", "epochs"], ["key=value"]),
+        (["train", "cifar10-5", "owm", "--set", "epochs=-3"], ["epochs", "greater than 0"]),
+        (["show", "nothing.json"], ["nothing.json", "does not exist"]),
+        (["data", "fetch", "imagenet"], ["imagenet"]),
+    ],
+)
+def test_mistakes_are_one_sentence_and_exit_code_2(cache, arguments, words) -> None:
+    result = run(cache, *arguments)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    for word in words:
+        assert word in result.stderr
+
+
+def test_help_lists_the_commands(cache) -> None:
+    text = run(cache, "--help").stdout
+    for command in ["cells", "data", "train", "show", "collect", "outputs", "schema"]:
+        assert command in text
+
+
+def test_cells_lists_every_cell_with_its_command(cache, config) -> None:
+    lines = run(cache, "cells", "--names").stdout.split()
+    assert lines == [cell.name for cell in config.cells()]
+    assert "eowm train cifar10-5 owm --seed 0 --preset quick" in run(cache, "cells").stdout

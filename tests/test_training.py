@@ -1,0 +1,191 @@
+"""The loop: exact repetition, exact continuation, selection, and what a record holds."""
+
+import copy
+
+import pytest
+import torch
+
+from eowm import methods, nets
+from eowm.checkpoint import Checkpoint
+from eowm.data import streams
+from eowm.errors import CheckpointError
+from eowm.progress import Reporter
+from eowm.training import Loop, seed_everything
+
+CASES = [("shuffled-mnist-3", "finetune"), ("shuffled-mnist-3", "owm"), ("cifar10-5", "owm"),
+         ("cifar10-5", "joint")]  # fmt: skip
+
+
+class Stopped(Exception):
+    """Raised in place of a power cut."""
+
+
+def make_loop(settings, data, checkpoint=None) -> Loop:
+    stream = streams.build(settings, data)
+    seed_everything(settings.seed)
+    net = nets.build(settings.net, stream.image_shape, stream.classes)
+    reporter = Reporter("test", settings.tasks, settings.training.epochs, quiet=True)
+    return Loop(methods.find(settings.method)(net, settings), stream, settings, reporter, checkpoint)
+
+
+def outcome(loop: Loop):
+    state = loop.run()
+    weights = {k: v.clone() for k, v in loop.method.net.state_dict().items()}
+    return state.accuracy, state.validation, state.curves, state.best_epoch_accuracy, weights
+
+
+def same(first, second) -> bool:
+    return first[:4] == second[:4] and all(torch.equal(first[4][k], second[4][k]) for k in first[4])
+
+
+@pytest.mark.parametrize(("scenario", "method"), CASES)
+def test_same_seed_same_run_other_seed_other_run(resolve, arrays, scenario, method) -> None:
+    settings = resolve(scenario, method)
+    data = arrays(settings.dataset)
+    first = outcome(make_loop(settings, data))
+    assert same(first, outcome(make_loop(settings, data)))
+    other = resolve(scenario, method, seed=1)
+    assert not same(first, outcome(make_loop(other, data)))
+
+
+@pytest.mark.parametrize(("scenario", "method"), CASES)
+@pytest.mark.parametrize("selection", ["last", "validation"])
+def test_an_interrupted_run_ends_the_same(
+    resolve, arrays, tmp_path, scenario, method, selection
+) -> None:
+    """Stopped in the middle of every epoch in turn, then continued: the same, bit for bit."""
+    settings = resolve(scenario, method, selection=selection)
+    data = arrays(settings.dataset)
+    expected = outcome(make_loop(settings, data))
+    path, epochs, stops = tmp_path / "run.pt", len(expected[2]), 0
+    while True:
+        loop = make_loop(settings, data, Checkpoint(path, settings.hash()))
+        steps, observe = [0], loop.method.observe
+
+        def stop_later(*args, steps=steps, observe=observe):
+            steps[0] += 1
+            if steps[0] > 6:
+                raise Stopped
+            return observe(*args)
+
+        loop.method.observe = stop_later if stops < epochs else observe
+        try:
+            result = outcome(loop)
+            break
+        except Stopped:
+            stops += 1
+    assert stops > 0
+    assert same(expected, result)
+
+
+def test_a_checkpoint_of_other_settings_is_not_used(resolve, arrays, tmp_path) -> None:
+    data, path = arrays("mnist"), tmp_path / "run.pt"
+    first = resolve("shuffled-mnist-3", "owm")
+    make_loop(first, data, Checkpoint(path, first.hash())).run()
+    assert path.exists()
+    other = resolve("shuffled-mnist-3", "owm", learning_rate=0.5)
+    loop = make_loop(other, data, Checkpoint(path, other.hash()))
+    assert loop.run().interruptions == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a checkpoint", None])
+def test_a_damaged_checkpoint_is_named(resolve, arrays, tmp_path, damage) -> None:
+    settings, path = resolve("shuffled-mnist-3", "finetune"), tmp_path / "run.pt"
+    make_loop(settings, arrays("mnist"), Checkpoint(path, settings.hash())).run()
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2] if damage is None else damage)
+    with pytest.raises(CheckpointError, match=r"run\.pt is damaged"):
+        make_loop(settings, arrays("mnist"), Checkpoint(path, settings.hash())).run()
+
+
+def test_a_checkpoint_with_foreign_code_is_refused(resolve, tmp_path) -> None:
+    """Loaded with weights_only: a pickle that would run code is not executed."""
+    path = tmp_path / "run.pt"
+    torch.save({"settings_hash": "x", "state": Reporter}, path)
+    with pytest.raises(CheckpointError):
+        Checkpoint(path, "x").load()
+
+
+def test_full_disk_is_one_sentence_and_leaves_nothing(tmp_path, monkeypatch) -> None:
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("eowm.checkpoint.torch.save", full)
+    with pytest.raises(CheckpointError, match="No space left on device"):
+        Checkpoint(tmp_path / "run.pt", "x").save({})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_matrix_is_complete_and_curves_cover_every_epoch(resolve, arrays) -> None:
+    settings = resolve("cifar10-5", "finetune")
+    state = make_loop(settings, arrays("cifar10")).run()
+    assert [len(row) for row in state.accuracy] == [5] * 5
+    assert [(p["task"], p["epoch"]) for p in state.curves] == [
+        (t, e) for t in range(1, 6) for e in range(1, settings.training.epochs + 1)
+    ]
+    last = [p for p in state.curves if p["epoch"] == settings.training.epochs]
+    for t, point in enumerate(last):
+        assert point["test_current"] == state.accuracy[t][t]
+    assert all(best >= state.accuracy[-1][i] for i, best in enumerate(state.best_epoch_accuracy))
+
+
+def test_joint_training_measures_the_last_row_only(resolve, arrays) -> None:
+    state = make_loop(resolve("shuffled-mnist-3", "joint"), arrays("mnist")).run()
+    assert state.accuracy[:2] == [None, None]
+    assert len(state.accuracy[2]) == 3
+
+
+def test_selection_keeps_the_best_validation_epoch(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "owm", selection="validation", epochs=4)
+    loop = make_loop(settings, arrays("mnist"))
+    seen: dict[int, list] = {}
+    evaluate = loop._evaluate
+
+    def spy(task, everything):
+        result = evaluate(task, everything)
+        weights = copy.deepcopy(loop.method.net.state_dict())
+        seen.setdefault(task.index, []).append((sum(result[0][: task.index + 1]), weights))
+        return result
+
+    loop._evaluate = spy
+    loop.run()
+    for history in seen.values():
+        *epochs, (kept_score, kept) = history
+        assert len(epochs) == 4
+        best = max(range(4), key=lambda i: epochs[i][0])
+        assert kept_score == epochs[best][0]
+        assert torch.equal(kept["fc1.weight"], epochs[best][1]["fc1.weight"])
+
+
+def test_the_test_oracle_never_ends_below_any_epoch_it_saw(resolve, arrays) -> None:
+    """All test images, one contest for the whole run, as in the published code."""
+    data = arrays("cifar10")
+    settings = resolve("cifar10-5", "finetune", selection="test-oracle", epochs=3)
+    loop = make_loop(settings, data)
+    pooled = []
+    evaluate = loop._evaluate
+
+    def spy(task, everything):
+        result = evaluate(task, everything)
+        pooled.append(sum(result[1]) / 5)
+        return result
+
+    loop._evaluate = spy
+    state = loop.run()
+    assert sum(state.accuracy[-1]) / 5 == pytest.approx(max(pooled))
+
+
+def test_divergence_stops_the_run_and_says_where(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "finetune", learning_rate=1e30)
+    state = make_loop(settings, arrays("mnist")).run()
+    assert state.status.startswith("failed: diverged at task 1, epoch")
+    assert state.accuracy == [None] * 3
+
+
+def test_progress_runs_from_0_to_1_over_each_task(resolve, arrays) -> None:
+    loop = make_loop(resolve("shuffled-mnist-3", "finetune"), arrays("mnist"))
+    seen, observe = [], loop.method.observe
+    loop.method.observe = lambda x, y, p: (seen.append(p), observe(x, y, p))[1]
+    loop.run()
+    task = seen[: len(seen) // 3]
+    assert task == [i / len(task) for i in range(len(task))]

@@ -1,0 +1,127 @@
+"""The real DAG on the smoke preset with stand-in data: built once, then asked what it would redo.
+
+The tests of this file run in order and share one project folder.
+"""
+
+import json
+import re
+
+import pytest
+
+from eowm import records
+
+
+@pytest.fixture(scope="module")
+def built(project):
+    result = project.snakemake()
+    assert result.returncode == 0, result.stdout + result.stderr
+    return project
+
+
+def jobs(output: str) -> dict[str, int]:
+    """Rule → number of jobs, from the table that a dry run prints."""
+    return {m[1]: int(m[2]) for m in re.finditer(r"^(\S+) +(\d+)$", output, re.M)} | {}
+
+
+def test_lint_is_clean(project) -> None:
+    result = project.run("snakemake", "--lint")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_every_cell_is_a_named_target(project, config) -> None:
+    listed = project.snakemake("--list-target-rules").stdout.split()
+    assert {cell.rule for cell in config.cells()} <= set(listed)
+
+
+def test_the_whole_dag_builds_every_output(built, config) -> None:
+    out = built.folder / "paper_figures/smoke"
+    for name in ["tables/table2.csv", "tables/table2.md", "tables/table2.tex",
+                 "figures/figure3.pdf", "figures/figure3.png", "notebooks/table2.ipynb",
+                 "notebooks/table2.html", "notebooks/figure3.html", "report/index.html",
+                 "results.csv"]:  # fmt: skip
+        assert (out / name).stat().st_size > 0, name
+    found = {record.cell.name: record for _, record in records.read_all(out / "records")}
+    assert found.keys() == {cell.name for cell in config.cells()}
+    assert all(record.complete for record in found.values())
+
+
+def test_stand_in_numbers_say_so(built) -> None:
+    out = built.folder / "paper_figures/smoke"
+    assert all(not record.data.comparable for _, record in records.read_all(out / "records"))
+    page = (out / "tables/table2.md").read_text().lower()
+    assert "stand-in" in page
+    assert "reduced" in page
+
+
+def test_a_second_call_does_nothing(built) -> None:
+    assert "Nothing to be done" in built.snakemake().stderr
+
+
+def test_a_comment_in_the_package_retrains_nothing(built) -> None:
+    file = built.folder / "eowm/methods/owm.py"
+    file.write_text(file.read_text() + "\n# a remark\n")
+    assert "Nothing to be done" in built.snakemake("-n").stderr
+
+
+def test_a_changed_setting_retrains_its_cells_and_redraws(built) -> None:
+    config = built.folder / "config.yaml"
+    before = config.read_text()
+    config.write_text(before.replace("batch_size: 64", "batch_size: 60"))  # OWM on CIFAR-10
+    smoke_sets_its_own = built.snakemake("-n")
+    assert "Nothing to be done" in smoke_sets_its_own.stderr
+    config.write_text(before.replace("alpha: {fc: [1, 1]}", "alpha: {fc: [1, 0.5]}", 1))
+    planned = jobs(built.snakemake("-n").stdout)
+    config.write_text(before)
+    assert {rule for rule in planned if rule.startswith("train_")} == {
+        f"train_table2_{scenario}_owm"
+        for scenario in ["shuffled-mnist-3", "shuffled-mnist-10", "shuffled-mnist-20", "cifar10-5",
+                         "cifar100-2", "cifar100-5", "cifar100-10", "cifar100-20"]
+    }  # fmt: skip
+    assert {"results", "table2", "figure3", "report"} <= planned.keys()
+
+
+def test_a_missing_record_is_trained_again_alone(built) -> None:
+    path = built.folder / "paper_figures/smoke/records/table2/shuffled-mnist-3/owm/seed0.json"
+    before = json.loads(path.read_text())
+    path.unlink()
+    result = built.snakemake("table2_shuffled-mnist-3_owm")
+    assert result.returncode == 0, result.stderr
+    after = json.loads(path.read_text())
+    assert after["accuracy"] == before["accuracy"]
+    assert jobs(result.stdout)["total"] == 2  # the run and its target
+
+
+def test_drawing_from_existing_records_trains_nothing(built) -> None:
+    path = built.folder / "paper_figures/smoke/records/table2/cifar100-20/joint/seed0.json"
+    content = path.read_text()
+    path.unlink()
+    result = built.snakemake("figures", "--config", "records=existing")
+    assert result.returncode == 0, result.stderr
+    assert not any(rule.startswith("train_") for rule in jobs(result.stdout))
+    assert "not run" in (built.folder / "paper_figures/smoke/tables/table2.md").read_text()
+    path.write_text(content)
+
+
+@pytest.mark.parametrize(
+    ("overlay", "words"),
+    [
+        ("methods: {owm: {settings: {alhpa: 1}}}", ["alhpa"]),
+        ("preset: quik", ["quik", "did you mean 'quick'"]),
+    ],
+)
+def test_a_bad_config_is_refused_before_anything_runs(project, overlay, words) -> None:
+    (project.folder / "bad.yaml").write_text(overlay)
+    result = project.run("snakemake", "-n", "--configfile", "bad.yaml")
+    assert result.returncode != 0
+    for word in words:
+        assert word in result.stdout + result.stderr
+
+
+def test_the_paper_preset_refuses_stand_ins(built) -> None:
+    target = "paper_figures/paper/records/table2/shuffled-mnist-3/owm/seed0.json"
+    result = built.run("python", "-m", "eowm", "train", "shuffled-mnist-3", "owm", "--preset",
+                       "paper", "--out", target)  # fmt: skip
+    assert result.returncode == 2
+    assert "stand-in" in result.stderr
+    assert "eowm data fetch" in result.stderr
+    assert not (built.folder / target).exists()

@@ -1,0 +1,59 @@
+# The config, checked and typed, and the names that all rules share.
+
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(workflow.basedir)))  # the package beside this Snakefile
+
+from eowm import paths
+from eowm.config import parse_config
+from eowm.errors import UserError
+
+try:
+    CONFIG = parse_config(config)
+except UserError as error:
+    raise WorkflowError(str(error)) from None
+PRESET = CONFIG.preset
+SEEDS = CONFIG.presets[PRESET].seeds
+CELLS = list(CONFIG.cells())
+OUT = paths.outputs(PRESET)
+WORK = paths.RESULTS / PRESET
+
+
+def share_config() -> None:
+    """Let jobs read the config as merged here (file, --configfile, --config), not as on disk.
+
+    Written only when it changed, so that the jobs of a cluster do not race over it.
+    """
+    merged = (WORK / "config.json").absolute()
+    text = json.dumps(config, indent=1, sort_keys=True)
+    if not merged.exists() or merged.read_text() != text:
+        merged.parent.mkdir(parents=True, exist_ok=True)
+        merged.write_text(text)
+    os.environ["EOWM_CONFIG"] = str(merged)
+
+
+share_config()
+
+
+def record(cell, seed="{seed}") -> str:
+    return str(paths.record(PRESET, cell.name, seed))
+
+
+def dataset(cell) -> str:
+    return CONFIG.resolve(cell, 0, PRESET).dataset
+
+
+def wanted_records() -> list[str]:
+    """Every record of the grid, or those that exist where nothing is to be trained."""
+    every = [record(cell, seed) for cell in CELLS for seed in SEEDS]
+    if CONFIG.records == "existing":
+        return [path for path in every if Path(path).exists()]
+    return every
+
+
+wildcard_constraints:
+    seed=r"\d+",
+    dataset="mnist|cifar10|cifar100",
