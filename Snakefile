@@ -7,15 +7,12 @@
 #
 # `snakemake --list-target-rules` lists every cell.
 
-from snakemake.utils import min_version, validate
+from snakemake.utils import min_version
 
 min_version("9.0")
 
 
 configfile: "config.yaml"
-
-
-validate(config, "workflow/schemas/config.schema.json")
 
 
 include: "workflow/rules/common.smk"

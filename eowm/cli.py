@@ -80,14 +80,15 @@ def fetch(
     from eowm.data import store
 
     settings = load_config().data
-    local = folder or os.environ.get("EOWM_DATA_DIR") or settings.folder
+    if folder is None and settings.folder and not os.environ.get("EOWM_DATA_DIR"):
+        folder = Path(settings.folder)
     source = source or settings.source
     for name in names:
         found = store.fetch(
             name,
             paths.DATA,
             source=source,
-            local=Path(local) if local else None,
+            local=folder,
             allow_standin=allow_standin or source == "standin",
         )
         print(f"{name}: {found.source} ({found.origin}), sha256 {found.sha256}")
@@ -196,6 +197,16 @@ def collect(
     out.parent.mkdir(parents=True, exist_ok=True)
     runs.to_csv(out, index=False)
     print(f"{out}: {len(runs)} lines")
+
+
+@app.command()
+def report(preset: PresetOption = None) -> None:
+    """Write the report page of a preset from its records."""
+    from eowm.analysis import report as page
+
+    config = load_config()
+    preset = _preset(config, preset)
+    print(page.write(paths.ROOT / paths.outputs(preset), config, preset))
 
 
 @app.command()

@@ -233,7 +233,8 @@ def parse_overrides(assignments: list[str]) -> dict[str, Any]:
 
 def config_schema() -> str:
     """JSON schema of `config.yaml` with a description per key, for Snakemake's `validate`."""
-    return json.dumps(Config.model_json_schema(), indent=1, sort_keys=True) + "\n"
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return json.dumps(dialect | Config.model_json_schema(), indent=1, sort_keys=True) + "\n"
 
 
 Layer = tuple[str, Any]  # where it stands in the config, and its Overlay or mapping

@@ -47,7 +47,7 @@ def execute(
         )
     except papermill.PapermillExecutionError as error:
         raise NotebookError(
-            f"{notebook} failed in cell {error.cell_index + 1} ({error.ename}: {error.evalue}); "
+            f"{notebook} failed at In [{error.exec_count}] ({error.ename}: {error.evalue}); "
             f"its copy with all outputs is {executed}."
         ) from None
     if html is not None:

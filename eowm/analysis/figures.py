@@ -166,7 +166,7 @@ def _legend(cells: pd.DataFrame, config: Config) -> list[Line2D | Patch]:
         if not cells[cells.row == row].n.any():
             title += " (no result)"
         if row == style.CEILING:
-            title += " (ceiling)"
+            title += " (all tasks at once)"
         handles.append(
             Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line, label=title)
         )

@@ -65,7 +65,7 @@ def provenance(runs: pd.DataFrame, config: Config, preset: str) -> dict[str, str
         "Code of the runs": _distinct(recorded["commit"]),
         "Trained with": f"Python {_distinct(recorded.python)}, torch {_distinct(recorded.torch)}",
         "Trained on": _distinct(recorded.device),
-        "Training time": f"{recorded.train_seconds.sum() / 3600:.1f} hours",
+        "Training time": _duration(recorded.train_seconds.sum()),
         "Drawn with": ", ".join(f"{name} {version(name)}" for name in DRAWN_WITH),
     }
 
@@ -93,6 +93,13 @@ def _verdict(runs: pd.DataFrame) -> str:
     why = ", ".join(name for name, holds in reasons.items() if holds)
     some = f"{comparable} of the {len(complete)}" if comparable else f"None of the {len(complete)}"
     return f"{some} results may be compared with the paper's ({why})."
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def _distinct(values: pd.Series) -> str:

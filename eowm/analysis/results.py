@@ -40,8 +40,8 @@ class Mark:
 
 
 MARKS = (
-    Mark("r", "reduced budget", "fewer epochs or images than in the paper: not comparable"),
-    Mark("s", "stand-in data", "synthetic images in place of the dataset: not comparable"),
+    Mark("r", "reduced budget", "fewer epochs or images than in the paper, so not comparable"),
+    Mark("s", "stand-in data", "synthetic images in place of the dataset, so not comparable"),
     Mark("o", "stale settings", "run with other settings than config.yaml has now"),
     Mark("t", "test-selected", "epochs were chosen on the test images (leakage)"),
     Mark("f", "failed", "a run failed and is not part of the mean"),

@@ -53,7 +53,7 @@ class Dataset:
         """What a user has to put into a local folder."""
         if self.archive:
             return f"{self.folders[0]}/ or {self.archive}"
-        return f"the files of {self.folders[0]}/ ({', '.join(self.files)}; .gz is fine)"
+        return f"{self.folders[0]}/ (the {len(self.files)} idx files, with or without .gz)"
 
 
 # The decoded sha256 of MNIST and CIFAR-100 were derived from files with the md5 given here.

@@ -70,7 +70,7 @@ def _from_folder(
         return _from_files(dataset, paths, report, origin)
     if dataset.archive and (folder / dataset.archive).is_file():
         return _from_archive(dataset, folder / dataset.archive, work, report, origin)
-    raise Unavailable(f"holds no {dataset.wanted}")
+    raise Unavailable("it is not in the folder")
 
 
 def _from_archive(
@@ -206,8 +206,10 @@ def _download(url: str, folder: Path, report: Reporter) -> None:
 
 
 def _network_reason(error: Exception) -> str:
+    if isinstance(error, HTTPError):
+        return f"HTTP {error.code} {error.reason}"
     reason = error.reason if isinstance(error, URLError) else error
-    return str(reason) or type(reason).__name__
+    return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
 
 # ------------------------------------------------------------------------ package registries

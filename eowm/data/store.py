@@ -115,10 +115,9 @@ def fetch(
                     _write(manifest, decoded, cache, work)
     except OSError as error:
         raise DataError(
-            f"{name} cannot be prepared in {cache} ({error.strerror or error}); make room there or "
-            "make it writable, or set EOWM_CACHE_DIR to another folder."
+            f"{prepared_path(name, cache)} cannot be written ({error.strerror or error}); make "
+            "room there or make the folder writable, or set EOWM_CACHE_DIR to another one."
         ) from error
-    report.note(f"{name}: ready, from {manifest.source} ({manifest.origin})")
     return manifest
 
 
@@ -242,8 +241,8 @@ def _write(manifest: Manifest, decoded: Decoded, cache: Path, work: Path) -> Non
     tensors = {name: torch.from_numpy(array) for name, array in vars(decoded).items()}
     try:
         torch.save(tensors, prepared)
-    except RuntimeError as error:  # how torch reports a full disk
-        raise OSError(str(error).splitlines()[0]) from error
+    except RuntimeError as error:  # torch counts the bytes that arrived, and knows no reason
+        raise OSError("not all bytes arrived on the disk, which may be full") from error
     described.write_text(manifest.model_dump_json(indent=2) + "\n")
     for path in (prepared, described):
         _to_disk(path)

@@ -5,6 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+from snakemake.utils import validate
+
 sys.path.insert(0, str(Path(workflow.basedir)))  # the package beside this Snakefile
 
 from eowm import paths
@@ -15,6 +17,7 @@ try:
     CONFIG = parse_config(config)
 except UserError as error:
     raise WorkflowError(str(error)) from None
+validate(config, "../schemas/config.schema.json", set_default=False)
 PRESET = CONFIG.preset
 SEEDS = CONFIG.presets[PRESET].seeds
 CELLS = list(CONFIG.cells())
@@ -32,10 +35,20 @@ def share_config() -> None:
     if not merged.exists() or merged.read_text() != text:
         merged.parent.mkdir(parents=True, exist_ok=True)
         merged.write_text(text)
-    os.environ["EOWM_CONFIG"] = str(merged)
+    os.environ.update(
+        EOWM_CONFIG=str(merged)
+    )  # every job parses this file, so every job has it
+
+
+def use_this_python() -> None:
+    """`.venv/bin/snakemake` works without activating .venv: `python` in rules is its own."""
+    folder, path = str(Path(sys.executable).parent), os.getenv("PATH", "")
+    if not path.startswith(folder):
+        os.environ.update(PATH=f"{folder}{os.pathsep}{path}")
 
 
 share_config()
+use_this_python()
 
 
 def record(cell, seed="{seed}") -> str:
@@ -52,6 +65,15 @@ def wanted_records() -> list[str]:
     if CONFIG.records == "existing":
         return [path for path in every if Path(path).exists()]
     return every
+
+
+def notebook(name: str) -> dict[str, str]:
+    """The executed notebook and its page."""
+    folder = OUT / "notebooks"
+    return {
+        "notebook": str(folder / f"{name}.ipynb"),
+        "html": str(folder / f"{name}.html"),
+    }
 
 
 wildcard_constraints:

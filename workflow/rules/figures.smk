@@ -3,23 +3,17 @@
 
 
 rule results:
-    localrule: True
     input:
         records=wanted_records(),
     output:
         csv=OUT / "results.csv",
     log:
         WORK / "logs" / "results.log",
+    localrule: True
     conda:
         "../../environment.yml"
     shell:
-        "python -m eowm collect --preset {PRESET} --out {output.csv} > {log} 2>&1"
-
-
-def notebook(name: str) -> dict[str, str]:
-    """The executed notebook and its page."""
-    folder = OUT / "notebooks"
-    return {"notebook": str(folder / f"{name}.ipynb"), "html": str(folder / f"{name}.html")}
+        "python -m eowm collect --out {output.csv} > {log} 2>&1"
 
 
 rule table2:
@@ -69,4 +63,4 @@ rule report:
     conda:
         "../../environment.yml"
     shell:
-        "python -m eowm report --preset {PRESET} --out {output} > {log} 2>&1"
+        "python -m eowm report > {log} 2>&1"

@@ -33,12 +33,12 @@ for cell in CELLS:
             settings=CONFIG.resolve(cell, 0, PRESET).hash(),
         shell:
             "python -m eowm train {params.scenario} {params.row} --table {params.table}"
-            " --seed {wildcards.seed} --preset {PRESET} --threads {threads}"
+            " --seed {wildcards.seed} --threads {threads}"
             " --out {output.record} > {log} 2>&1"
 
     rule:
         name:
             cell.rule
-        localrule: True
         input:
             [record(cell, seed) for seed in SEEDS],
+        localrule: True
