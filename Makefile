@@ -36,7 +36,7 @@ figures: env  ## tables, figures and report from the records at hand, without tr
 	@$(BIN)/eowm outputs --preset $(PRESET)
 
 test: env  ## the test suite
-	$(RUN) python -m pytest -n 2
+	$(RUN) python -m pytest -n 2 --dist loadfile
 
 lint: env  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

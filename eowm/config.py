@@ -31,15 +31,15 @@ class Family(Strict):
     dataset: Literal["mnist", "cifar10", "cifar100"] = Field(description="dataset")
     stream: Literal["shuffled", "disjoint"] = Field(description="how tasks are cut")
     tasks: tuple[int, ...] = Field(description="numbers of tasks that are offered")
-    settings: Overlay = Field(description="network and training (the paper's Table 1)")  # type: ignore[valid-type]
+    settings: Overlay = Field(description="network and training (the paper's Table 1)")
 
 
 class Variant(Strict):
     """A reading or regime of a method: what differs from its default."""
 
     title: str = Field(description="name in tables and figures")
-    settings: Overlay = Field(Overlay(), description="in every scenario")  # type: ignore[valid-type]
-    families: dict[str, Overlay] = Field({}, description="in one family")  # type: ignore[valid-type]
+    settings: Overlay = Field(Overlay(), description="in every scenario")
+    families: dict[str, Overlay] = Field({}, description="in one family")
 
 
 class MethodConfig(Variant):
@@ -58,7 +58,7 @@ class Table(Strict):
 
 class PresetFamily(Strict):
     limits: Limits = Field(Limits(), description="how runs shrink")
-    settings: Overlay = Field(Overlay(), description="what else differs")  # type: ignore[valid-type]
+    settings: Overlay = Field(Overlay(), description="what else differs")
 
 
 class Preset(Strict):
@@ -126,8 +126,8 @@ class Config(Strict):
             for family in method.families:
                 _known(family, self.families, f"methods.{name}.families.{family}")
         for cell in self.cells():
-            for preset in self.presets:
-                self.resolve(cell, seed=0, preset=preset)
+            for name in self.presets:
+                self.resolve(cell, seed=0, preset=name)
         return self
 
     def cells(self) -> Iterator[Cell]:
@@ -161,7 +161,7 @@ class Config(Strict):
         family_name, _, tasks = cell.scenario.rpartition("-")
         family, method = self.families[family_name], self.methods[cell.method]
         shrink = self.presets[preset].families.get(family_name, PresetFamily())
-        layers = [
+        layers: list[Layer] = [
             (f"families.{family_name}.settings", family.settings),
             (f"methods.{cell.method}.settings", method.settings),
             (f"methods.{cell.method}.families.{family_name}", method.families.get(family_name)),
@@ -243,12 +243,18 @@ Layer = tuple[str, Any]  # where it stands in the config, and its Overlay or map
 def _merge(method: str, layers: list[Layer]) -> tuple[dict, dict, dict]:
     """Put each flat key into its section; dictionaries such as `alpha` are merged by key."""
     sections: dict[str, dict[str, Any]] = {"net": {}, "training": {}, "options": {}}
-    models = {"net": Net, "training": Training, "options": OPTIONS[method]}
+    models: dict[str, type[Strict]] = {
+        "net": Net,
+        "training": Training,
+        "options": OPTIONS[method],
+    }
     home = {key: name for name, model in models.items() for key in model.model_fields}
     for where, layer in layers:
         for key, value in _given(layer).items():
             if key not in home:
-                raise ConfigError(f"{where}.{key} is not a setting of {method}{nearest(key, home)}.")
+                raise ConfigError(
+                    f"{where}.{key} is not a setting of {method}{nearest(key, home)}."
+                )
             section = sections[home[key]]
             if isinstance(value, dict) and isinstance(section.get(key), dict):
                 value = section[key] | value

@@ -19,9 +19,7 @@ def average_accuracy(matrix: Matrix) -> float | None:
 
 def average_accuracy_so_far(matrix: Matrix) -> list[float | None]:
     """After each task t, the mean accuracy of the tasks learnt so far (Figure 3)."""
-    return [
-        None if row is None else sum(row[: t + 1]) / (t + 1) for t, row in enumerate(matrix)
-    ]
+    return [None if row is None else sum(row[: t + 1]) / (t + 1) for t, row in enumerate(matrix)]
 
 
 def memory_retention(matrix: Matrix) -> float | None:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
+CHECKOUT = PACKAGE.parent  # where the source stands; the project may be another folder (ROOT)
 
 
 def find_root() -> Path:
@@ -12,7 +13,7 @@ def find_root() -> Path:
     for folder in (here, *here.parents):
         if (folder / "config.yaml").is_file() and (folder / "Snakefile").is_file():
             return folder
-    return PACKAGE.parent
+    return CHECKOUT
 
 
 ROOT = find_root()

@@ -97,6 +97,6 @@ def mean_input(x: Tensor) -> Tensor:
     return x.mean(0, keepdim=True)
 
 
-def mean_patches(x: Tensor, kernel: tuple[int, int], stride: int) -> Tensor:
+def mean_patches(x: Tensor, kernel: int, stride: int) -> Tensor:
     """What OWM keeps of a batch at a convolution: the patches of the mean padded map, as rows."""
     return F.unfold(x.mean(0, keepdim=True), kernel, stride=stride)[0].T

@@ -32,6 +32,7 @@ def train(
 ) -> records.Record:
     """Train a cell with one seed. With a checkpoint, an interrupted run is continued."""
     where = torch.device(pick_device(device))
+    environment = _environment(where)  # now: the files may change while the run goes on
     arrays, manifest = store.load(
         settings.dataset, paths.DATA, allow_standin=config.presets[preset].standin
     )
@@ -67,7 +68,7 @@ def train(
         curves=state.curves,
         metrics=all_metrics(state.accuracy),
         timing=_timing(state, where),
-        environment=_environment(where),
+        environment=environment,
         status=state.status,
     )
 

@@ -6,7 +6,7 @@ A method adds its own settings as one `Options` class at the end of this file.
 
 import hashlib
 import json
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
@@ -138,11 +138,17 @@ class RunSettings(Strict):
 def _overlay() -> type[Strict]:
     """All settings by their flat names, each optional: what a config section may change."""
     fields: dict[str, Any] = {}
-    for model in (Net, Training, *OPTIONS.values()):
+    models: list[type[Strict]] = [Net, Training, *OPTIONS.values()]
+    for model in models:
         for name, field in model.model_fields.items():
-            kind = Annotated[(field.annotation, *field.metadata, None)]  # keeps the bounds
+            kind: Any = Annotated[(field.annotation, *field.metadata, None)]  # keeps the bounds
             fields[name] = (kind | None, Field(None, description=field.description))
     return create_model("Overlay", __base__=Strict, __doc__=_overlay.__doc__, **fields)
 
 
-Overlay = _overlay()
+if TYPE_CHECKING:
+
+    class Overlay(Strict): ...
+
+else:
+    Overlay = _overlay()

@@ -72,7 +72,9 @@ class Loop:
         self._resume()
         state = self.state
         while state.phase < self.phases and state.status == "running":
-            task = self.stream.pooled() if self.method.pools_tasks else self.stream.task(state.phase)
+            task = (
+                self.stream.pooled() if self.method.pools_tasks else self.stream.task(state.phase)
+            )
             self._tell_total(task)
             while state.epoch < self.training.epochs and state.status == "running":
                 self._epoch(task)

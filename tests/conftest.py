@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from eowm.config import Config, load_config
-from eowm.paths import PACKAGE
+from eowm.paths import CHECKOUT as ROOT
 from eowm.settings import RunSettings
-
-ROOT = PACKAGE.parent
 
 
 @pytest.fixture(scope="session")

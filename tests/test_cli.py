@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+
+from eowm.paths import CHECKOUT as ROOT
 
 ARGUMENTS = ["train", "shuffled-mnist-10", "owm", "--preset", "smoke", "--set", "epochs=8"]
 
@@ -67,8 +68,8 @@ def test_kill_9_and_restart_gives_the_same_record(cache, tmp_path) -> None:
     command += ["--checkpoint", str(checkpoint)]
     for _ in range(3):
         before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        process = subprocess.Popen(command, cwd=ROOT, env=environment(cache),
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment(cache), **quiet)
         while process.poll() is None:
             if checkpoint.exists() and checkpoint.stat().st_mtime_ns > before:
                 process.send_signal(signal.SIGKILL)

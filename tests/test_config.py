@@ -6,10 +6,10 @@ import sys
 
 import pytest
 import yaml
-from conftest import ROOT
 
 from eowm.config import Config, config_schema, load_config, parse_config, parse_overrides
 from eowm.errors import ConfigError
+from eowm.paths import CHECKOUT as ROOT
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ import tomllib
 
 import pytest
 import yaml
-from conftest import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from eowm.paths import CHECKOUT as ROOT
 
 CONDA_NAMES = {"pytorch": "torch"}  # conda-forge's name → PyPI's
 
@@ -58,8 +59,6 @@ def test_the_lock_can_be_installed_anywhere() -> None:
     assert "://" not in text
 
 
-@pytest.mark.parametrize(
-    ("package", "version"), [("torch", "2.13.0"), ("torchvision", "0.28.0")]
-)
+@pytest.mark.parametrize(("package", "version"), [("torch", "2.13.0"), ("torchvision", "0.28.0")])
 def test_torch_and_torchvision_belong_together(package: str, version: str) -> None:
     assert locked()[package] == {version}

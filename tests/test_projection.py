@@ -88,7 +88,7 @@ def test_state_continues_bit_for_bit() -> None:
 def test_patches_are_those_of_the_convolution() -> None:
     """Order of a patch's entries = order of a flattened filter; places as two loops give them."""
     x = vectors(6, 3 * 8 * 8).view(6, 3, 8, 8)
-    rows = mean_patches(x, (2, 2), stride=2)
+    rows = mean_patches(x, 2, stride=2)
     assert torch.equal(rows, reference.stride_patches(x.mean(0), size=2, stride=2))
     filters = vectors(4, 12).view(4, 3, 2, 2)
     convolved = torch.nn.functional.conv2d(x.mean(0, keepdim=True), filters, stride=2)

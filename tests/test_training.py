@@ -25,7 +25,9 @@ def make_loop(settings, data, checkpoint=None) -> Loop:
     seed_everything(settings.seed)
     net = nets.build(settings.net, stream.image_shape, stream.classes)
     reporter = Reporter("test", settings.tasks, settings.training.epochs, quiet=True)
-    return Loop(methods.find(settings.method)(net, settings), stream, settings, reporter, checkpoint)
+    return Loop(
+        methods.find(settings.method)(net, settings), stream, settings, reporter, checkpoint
+    )
 
 
 def outcome(loop: Loop):

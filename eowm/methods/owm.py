@@ -46,6 +46,7 @@ class OWM(Method):
                 layer.weight.grad = tap.delta.T @ projector.project(tap.x)  # δᵀ(X P)
             else:
                 gradient = layer.weight.grad
+                assert gradient is not None
                 layer.weight.grad = projector.project(gradient.flatten(1)).view_as(gradient)
 
     def state_dict(self) -> dict[str, Any]:
@@ -65,7 +66,7 @@ class OWM(Method):
 
     def _rows(self, layer: Layer, x: Tensor) -> Tensor:
         if isinstance(layer, nn.Conv2d):
-            return mean_patches(x, layer.kernel_size, self.options.projector_stride)
+            return mean_patches(x, layer.kernel_size[0], self.options.projector_stride)
         return mean_input(x)
 
     def _alpha(self, name: str, progress: float) -> float:

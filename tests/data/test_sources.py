@@ -130,7 +130,7 @@ def test_an_archive_of_something_else_is_named(tiny, tmp_path, work):
         local(made, tmp_path, work)
 
 
-@pytest.mark.parametrize("member", ["../escaped", "/tmp/eowm-escaped/x", "a/../../escaped"])  # noqa: S108
+@pytest.mark.parametrize("member", ["../escaped", "/escaped/x", "a/../../escaped"])
 def test_an_archive_cannot_write_outside(tiny, tmp_path, work, member):
     made = tiny("cifar10")
     archive = tmp_path / made.dataset.archive

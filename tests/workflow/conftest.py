@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+
+from eowm.paths import CHECKOUT as ROOT
 
 COPIED = ["Snakefile", "workflow", "eowm", "notebooks", "config.yaml", "environment.yml",
           "profiles", "pyproject.toml"]  # fmt: skip
@@ -32,13 +33,15 @@ class Project:
             command,
             cwd=self.folder,
             env=environment,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # Snakemake uses both, and a dry run the other one
             text=True,
             timeout=timeout,
         )
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
-        return self.run("snakemake", "--cores", "2", "--configfile", "standin.yaml", *arguments)
+        # The options that take lists come last: they would swallow a target.
+        return self.run("snakemake", *arguments, "--cores", "2", "--configfile", "standin.yaml")
 
 
 @pytest.fixture(scope="module")

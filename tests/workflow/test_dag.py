@@ -14,18 +14,18 @@ from eowm import records
 @pytest.fixture(scope="module")
 def built(project):
     result = project.snakemake()
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.returncode == 0, result.stdout
     return project
 
 
 def jobs(output: str) -> dict[str, int]:
     """Rule → number of jobs, from the table that a dry run prints."""
-    return {m[1]: int(m[2]) for m in re.finditer(r"^(\S+) +(\d+)$", output, re.M)} | {}
+    return {m[1]: int(m[2]) for m in re.finditer(r"^(\S+) +(\d+)$", output, re.M)}
 
 
 def test_lint_is_clean(project) -> None:
     result = project.run("snakemake", "--lint")
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.returncode == 0, result.stdout
 
 
 def test_every_cell_is_a_named_target(project, config) -> None:
@@ -54,13 +54,13 @@ def test_stand_in_numbers_say_so(built) -> None:
 
 
 def test_a_second_call_does_nothing(built) -> None:
-    assert "Nothing to be done" in built.snakemake().stderr
+    assert "Nothing to be done" in built.snakemake().stdout
 
 
 def test_a_comment_in_the_package_retrains_nothing(built) -> None:
     file = built.folder / "eowm/methods/owm.py"
     file.write_text(file.read_text() + "\n# a remark\n")
-    assert "Nothing to be done" in built.snakemake("-n").stderr
+    assert "Nothing to be done" in built.snakemake("-n").stdout
 
 
 def test_a_changed_setting_retrains_its_cells_and_redraws(built) -> None:
@@ -68,7 +68,7 @@ def test_a_changed_setting_retrains_its_cells_and_redraws(built) -> None:
     before = config.read_text()
     config.write_text(before.replace("batch_size: 64", "batch_size: 60"))  # OWM on CIFAR-10
     smoke_sets_its_own = built.snakemake("-n")
-    assert "Nothing to be done" in smoke_sets_its_own.stderr
+    assert "Nothing to be done" in smoke_sets_its_own.stdout
     config.write_text(before.replace("alpha: {fc: [1, 1]}", "alpha: {fc: [1, 0.5]}", 1))
     planned = jobs(built.snakemake("-n").stdout)
     config.write_text(before)
@@ -85,7 +85,7 @@ def test_a_missing_record_is_trained_again_alone(built) -> None:
     before = json.loads(path.read_text())
     path.unlink()
     result = built.snakemake("table2_shuffled-mnist-3_owm")
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 0, result.stdout
     after = json.loads(path.read_text())
     assert after["accuracy"] == before["accuracy"]
     assert jobs(result.stdout)["total"] == 2  # the run and its target
@@ -96,7 +96,7 @@ def test_drawing_from_existing_records_trains_nothing(built) -> None:
     content = path.read_text()
     path.unlink()
     result = built.snakemake("figures", "--config", "records=existing")
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 0, result.stdout
     assert not any(rule.startswith("train_") for rule in jobs(result.stdout))
     assert "not run" in (built.folder / "paper_figures/smoke/tables/table2.md").read_text()
     path.write_text(content)
@@ -114,7 +114,7 @@ def test_a_bad_config_is_refused_before_anything_runs(project, overlay, words) -
     result = project.run("snakemake", "-n", "--configfile", "bad.yaml")
     assert result.returncode != 0
     for word in words:
-        assert word in result.stdout + result.stderr
+        assert word in result.stdout
 
 
 def test_the_paper_preset_refuses_stand_ins(built) -> None:
@@ -122,6 +122,6 @@ def test_the_paper_preset_refuses_stand_ins(built) -> None:
     result = built.run("python", "-m", "eowm", "train", "shuffled-mnist-3", "owm", "--preset",
                        "paper", "--out", target)  # fmt: skip
     assert result.returncode == 2
-    assert "stand-in" in result.stderr
-    assert "eowm data fetch" in result.stderr
+    assert "stand-in" in result.stdout
+    assert "eowm data fetch" in result.stdout
     assert not (built.folder / target).exists()
