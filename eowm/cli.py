@@ -49,7 +49,7 @@ def cells(
         return
     table = Table("cell", "seeds", "recorded", "command", box=None)
     for cell in config.cells():
-        seeds = config.presets[preset].seeds
+        seeds = config.seeds(cell, preset)
         there = [s for s in seeds if (paths.ROOT / paths.record(preset, cell.name, s)).exists()]
         table.add_row(
             cell.name,

@@ -32,7 +32,7 @@ class MLP(nn.Module):
         x = x.flatten(1)
         for i in range(1, self.depth + 1):
             x = F.relu(getattr(self, f"fc{i}")(x) + getattr(self, f"bias{i}"))
-            x = F.dropout(x, self.dropout, self.training)
+            x = dropout(x, self.dropout, self.training)
         return getattr(self, f"fc{self.depth + 1}")(x)
 
 
@@ -59,11 +59,28 @@ class CNN(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         for i in range(1, self.blocks + 1):
             x = getattr(self, f"conv{i}")(F.pad(x, (1, 1, 1, 1), mode="replicate"))
-            x = F.max_pool2d(F.dropout(F.relu(x), self.dropout, self.training), 2)
+            # ReLU commutes with the dropout mask and the maximum: last, it sees a quarter of them.
+            x = F.relu(F.max_pool2d(dropout(x, self.dropout, self.training), 2))
         x = x.flatten(1)
         for i in range(1, self.depth + 1):
             x = F.relu(getattr(self, f"fc{i}")(x))
         return getattr(self, f"fc{self.depth + 1}")(x)
+
+
+def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
+    """Dropout whose mask costs little on a CPU: four elements share one 64-bit random number.
+
+    torch's own draws one number an element, which takes longer than the convolutions. The rate is
+    exact to 2⁻¹⁶, and the scale belongs to the rounded rate.
+    """
+    if not training or rate == 0.0:
+        return x
+    if x.device.type != "cpu":
+        return F.dropout(x, rate, training)
+    count, dropped = x.numel(), round(rate * 2**16)
+    words = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    kept = words.view(torch.int16)[:count].view(x.shape) >= dropped - 2**15
+    return x * kept.to(x.dtype).mul_(2**16 / (2**16 - dropped))
 
 
 def build(net: Net, image_shape: tuple[int, ...], classes: int) -> nn.Module:

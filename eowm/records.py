@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from eowm.config import Cell
 from eowm.errors import RecordError
 from eowm.metrics import all_metrics
 from eowm.settings import Budget, RunSettings, Strict
@@ -29,11 +30,11 @@ class CellOfRun(Strict):
 
     @property
     def row(self) -> str:
-        return f"{self.method}:{self.variant}" if self.variant else self.method
+        return Cell(self.table, self.scenario, self.method, self.variant).row
 
     @property
     def name(self) -> str:
-        return f"{self.table}/{self.scenario}/{self.row}"
+        return Cell(self.table, self.scenario, self.method, self.variant).name
 
 
 class DataOfRun(Strict):

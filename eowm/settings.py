@@ -40,6 +40,9 @@ class Training(Strict):
 
     epochs: int = Field(gt=0, description="passes over a task's training images")
     batch_size: int = Field(gt=0, description="images in a batch; a last smaller batch is kept")
+    reshuffle: bool = Field(
+        True, description="new batches in every epoch, or the same ones throughout a task"
+    )
     learning_rate: float = Field(gt=0, description="step size of SGD")
     momentum: float = Field(0.0, ge=0, lt=1, description="SGD momentum, reset at each task")
     clip_norm: float | None = Field(
@@ -92,12 +95,44 @@ class OwmOptions(Options):
     projector_stride: int = Field(
         2, gt=0, description="stride of the conv patches that update P (the published code: 2)"
     )
+    coefficients: Literal["one", "constant", "published", "published-raw"] = Field(
+        "one",
+        description="c1 and c2 of Eq. 7: 1 and 0; 1 − w2 and w2; the rule of the published code; "
+        "the same with its slips. OWM uses c1 only",
+    )
+    w2: float = Field(0.0, ge=0, le=1, description="c2 where the coefficients are constant")
+    r: float = Field(0.99, gt=0, le=1, description="Table 1: base of the decay of c1")
+    similarity: Literal["image-means", "pixels"] = Field(
+        "image-means", description="what the published rule compares of two neighbouring tasks"
+    )
+
+
+class EowmOptions(OwmOptions):
+    """Enhanced Orthogonal Weights Modification (Li et al., 2021)."""
+
+    beta: dict[str, Schedule] = Field(
+        description="regulariser of Q (Eq. 4) by layer name (fc1) or kind (conv)"
+    )
+    case: Literal["published", "labels"] = Field(
+        "published",
+        description="P_s or P_ds: P_ds for convolutions of disjoint tasks and P_s elsewhere, "
+        "or by overlap of labels (Definition 5)",
+    )
+    update: Literal["batch", "task-batches", "task-mean"] = Field(
+        "batch",
+        description="P and Q learn from every batch before it is projected; or at the task's end "
+        "from each batch mean, or from one mean (then the first task is learnt by plain SGD)",
+    )
+    order: Literal["p-last", "q-last"] = Field(
+        "p-last", description="P acts last (the published code), or Q does (Eq. 8 literally)"
+    )
 
 
 OPTIONS: dict[str, type[Options]] = {
     "finetune": FinetuneOptions,
     "joint": JointOptions,
     "owm": OwmOptions,
+    "eowm": EowmOptions,
 }
 
 

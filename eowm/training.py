@@ -21,6 +21,7 @@ from eowm.progress import Reporter
 from eowm.settings import RunSettings
 
 EVALUATION_BATCH = 250
+BATCH_ORDER = 1  # keeps the generator of the batch order apart from that of dropout
 
 
 @dataclass
@@ -41,10 +42,15 @@ class State:
     status: str = "running"
 
 
+def derive_seed(seed: int, *where: int) -> int:
+    """One documented seed for everything: `where` tells its uses apart."""
+    high, low = np.random.SeedSequence([seed, *where]).generate_state(2, np.uint32)
+    return int(high) << 31 | int(low)
+
+
 def seed_everything(seed: int, *where: int) -> None:
-    """One documented seed: `where` is (task, epoch), or nothing for the initial weights."""
-    entropy = np.random.SeedSequence([seed, *where]).generate_state(2, np.uint32)
-    torch.manual_seed(int(entropy[0]) << 32 | int(entropy[1]))
+    """`where` is (task, epoch), or nothing for the initial weights."""
+    torch.manual_seed(derive_seed(seed, *where))
 
 
 class Loop:
@@ -118,7 +124,7 @@ class Loop:
         """All batches of an epoch; the loss is read once, at the end."""
         started = time.perf_counter()
         size, count = self.training.batch_size, len(task.train)
-        order = torch.randperm(count).to(task.train.labels.device)
+        order = self._batch_order(task).to(task.train.labels.device)
         batches = math.ceil(count / size)
         total: Tensor | float = 0.0
         for b in range(batches):
@@ -130,6 +136,13 @@ class Loop:
         self.state.train_seconds += time.perf_counter() - started
         self.state.images += count
         return loss
+
+    def _batch_order(self, task: Task) -> Tensor:
+        epoch = self.state.epoch if self.training.reshuffle else 0
+        generator = torch.Generator().manual_seed(
+            derive_seed(self.settings.seed, task.index, epoch, BATCH_ORDER)
+        )
+        return torch.randperm(len(task.train), generator=generator)
 
     # --- evaluation and selection ------------------------------------------------------------
 

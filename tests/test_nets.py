@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from eowm import nets
 from eowm.settings import Net
@@ -57,3 +58,34 @@ def test_dropout_acts_in_training_only() -> None:
     assert torch.equal(net(x), net(x))
     net.train()
     assert not torch.equal(net(x), net(x))
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2, 0.5])
+def test_cheap_dropout_is_dropout(rate: float) -> None:
+    """Right rate, right mean, independent neighbours, zero gradient where dropped."""
+    torch.manual_seed(0)
+    x = torch.ones(999_999, requires_grad=True)
+    y = nets.dropout(x, rate, training=True)
+    kept = y.detach() != 0
+    assert kept.double().mean().item() == pytest.approx(1 - rate, abs=0.002)
+    assert y.detach().double().mean().item() == pytest.approx(1, abs=0.005)
+    for distance in (1, 2, 3, 4):
+        both = (kept[distance:] & kept[:-distance]).double().mean().item()
+        assert both == pytest.approx((1 - rate) ** 2, abs=0.003)
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+
+
+def test_relu_after_pooling_equals_the_published_order() -> None:
+    """Values and gradients of relu → dropout → pool, with the same mask."""
+    torch.manual_seed(0)
+    mask = (torch.rand(4, 3, 9, 9) > 0.2) / 0.8
+    first = torch.randn(4, 3, 9, 9, requires_grad=True)
+    second = first.detach().clone().requires_grad_()
+    published = F.max_pool2d(F.relu(first) * mask, 2)
+    ours = F.relu(F.max_pool2d(second * mask, 2))
+    assert torch.equal(published, ours)
+    weights = torch.randn_like(ours)
+    (published * weights).sum().backward()
+    (ours * weights).sum().backward()
+    assert torch.equal(first.grad, second.grad)

@@ -69,7 +69,7 @@ def collect(folder: Path, config: Config, preset: str) -> pd.DataFrame:
         found[name, record.cell.seed] = _line(record, path, config, in_grid=name in grid)
     lines = []
     for name, cell in grid.items():
-        for seed in config.presets[preset].seeds:
+        for seed in config.seeds(cell, preset):
             known = (name, seed) in found
             lines.append(found.pop((name, seed)) if known else _missing(cell, seed, preset, folder))
     runs = pd.DataFrame([*lines, *found.values()], columns=RUN_COLUMNS)

@@ -81,7 +81,10 @@ class Method:
 
 
 class Tap:
-    """Keeps a layer's latest input x and the gradient δ of its output: G = δᵀx needs no more."""
+    """Keeps a layer's latest input x and, after a backward pass, the gradient δ of its output.
+
+    They are all that a gradient is made of: G = δᵀx.
+    """
 
     def __init__(self, layer: nn.Module) -> None:
         self.x: Tensor
@@ -89,8 +92,8 @@ class Tap:
         layer.register_forward_hook(self._forward)
 
     def _forward(self, layer: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
+        self.x = args[0].detach()
         if torch.is_grad_enabled():
-            self.x = args[0].detach()
             output.requires_grad_()  # also where neither input nor weight asks for a gradient
             output.register_hook(self._backward)
 

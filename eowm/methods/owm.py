@@ -5,7 +5,8 @@ For every batch of every task, the first one included, and for each layer (Eqs. 
 1. P ← (P⁻¹ + x̄x̄ᵀ/α)⁻¹ with the batch's mean input x̄ (convolutions: the patches of the mean map);
 2. the gradient G (outputs × inputs) becomes G P, with the P that already knows this batch.
 
-α is the scenario's: constant, or falling geometrically over each task.
+α is the scenario's: constant, or falling geometrically over each task. The variant `owm:matched`
+also scales the gradient by EOWM's c1: the control that isolates EOWM's other term.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from eowm.data.streams import Task
 from eowm.methods.base import Method, Tap
+from eowm.methods.coefficients import Coefficients
 from eowm.nets import Layer, layers
 from eowm.projection import Projector, geometric, mean_input, mean_patches
 from eowm.settings import RunSettings
@@ -27,36 +30,58 @@ class OWM(Method):
         super().__init__(net, settings)
         self.layers = dict(layers(net))
         self.taps = {name: Tap(layer) for name, layer in self.layers.items()}
-        self.projectors = {
-            name: Projector(layer.weight[0].numel(), layer.weight.device)
-            for name, layer in self.layers.items()
-        }
+        self.input_space = self._new_projectors()  # P of each layer
+        self.coefficients = Coefficients(self.options, settings)
         self.by_inputs = {
             name for name, layer in self.layers.items() if self._projects_inputs(layer)
         }
         for name in self.by_inputs:  # their gradient is formed here, not by autograd
             self.layers[name].weight.requires_grad_(False)
 
+    def begin_task(self, task: Task) -> None:
+        super().begin_task(task)
+        self.coefficients.begin_task(task)
+
     @torch.no_grad()
     def adjust_gradients(self, progress: float) -> None:
+        self.update_projectors(progress)
         for name, layer in self.layers.items():
-            projector, tap = self.projectors[name], self.taps[name]
-            projector.update(self._rows(layer, tap.x), self._alpha(name, progress))
-            if name in self.by_inputs:
-                layer.weight.grad = tap.delta.T @ projector.project(tap.x)  # δᵀ(X P)
+            if name in self.by_inputs:  # G P = δᵀ(X P)
+                tap = self.taps[name]
+                layer.weight.grad = tap.delta.T @ self.project(name, tap.x, progress)
             else:
                 gradient = layer.weight.grad
                 assert gradient is not None
-                layer.weight.grad = projector.project(gradient.flatten(1)).view_as(gradient)
+                rows = self.project(name, gradient.flatten(1), progress)
+                layer.weight.grad = rows.view_as(gradient)
+
+    def update_projectors(self, progress: float) -> None:
+        for name, layer in self.layers.items():
+            rows = self.input_rows(layer, self.taps[name].x)
+            self.input_space[name].update(rows, scheduled(self.options.alpha, name, progress))
+
+    def project(self, name: str, rows: Tensor, progress: float) -> Tensor:
+        """Rows of a gradient, or the inputs it is made of, through the layer's projector."""
+        c1 = self.coefficients.c1(progress)
+        return self.input_space[name].project(rows if c1 == 1.0 else c1 * rows)
+
+    def input_rows(self, layer: Layer, x: Tensor) -> Tensor:
+        """What P keeps of a batch."""
+        if isinstance(layer, nn.Conv2d):
+            return mean_patches(x, layer.kernel_size[0], self.options.projector_stride)
+        return mean_input(x)
 
     def state_dict(self) -> dict[str, Any]:
-        projectors = {name: p.state_dict() for name, p in self.projectors.items()}
-        return super().state_dict() | {"projectors": projectors}
+        return super().state_dict() | {
+            "input_space": {name: p.state_dict() for name, p in self.input_space.items()},
+            "coefficients": self.coefficients.state_dict(),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         super().load_state_dict(state)
-        for name, projector in self.projectors.items():
-            projector.load_state_dict(state["projectors"][name])
+        for name, projector in self.input_space.items():
+            projector.load_state_dict(state["input_space"][name])
+        self.coefficients.load_state_dict(state["coefficients"])
 
     def _projects_inputs(self, layer: Layer) -> bool:
         """Cheaper where a batch has fewer rows than the gradient; but a norm penalty, whose
@@ -64,12 +89,14 @@ class OWM(Method):
         wide = isinstance(layer, nn.Linear) and layer.out_features > self.training.batch_size
         return wide and not self.training.norm_penalty
 
-    def _rows(self, layer: Layer, x: Tensor) -> Tensor:
-        if isinstance(layer, nn.Conv2d):
-            return mean_patches(x, layer.kernel_size[0], self.options.projector_stride)
-        return mean_input(x)
+    def _new_projectors(self) -> dict[str, Projector]:
+        return {
+            name: Projector(layer.weight[0].numel(), layer.weight.device)
+            for name, layer in self.layers.items()
+        }
 
-    def _alpha(self, name: str, progress: float) -> float:
-        schedules = self.options.alpha
-        schedule = schedules.get(name) or schedules[name.rstrip("0123456789")]
-        return geometric(schedule, progress)
+
+def scheduled(schedules: Mapping[str, tuple[float, float]], name: str, progress: float) -> float:
+    """α or β of a layer, by its name (`fc1`) or its kind (`fc`)."""
+    schedule = schedules.get(name) or schedules[name.rstrip("0123456789")]
+    return geometric(schedule, progress)

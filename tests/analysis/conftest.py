@@ -103,7 +103,7 @@ def fill(
     for cell in config.cells():
         if cell.row == skip:
             continue
-        for seed in config.presets[preset].seeds:
+        for seed in config.seeds(cell, preset):
             tasks = config.resolve(cell, seed, preset).tasks
             start = 0.9 + 0.02 * math.sin(seed + len(cell.scenario))
             accuracy = matrix(tasks, start, slopes[cell.method], cell.method)

@@ -82,7 +82,7 @@ def test_fast_owm_equals_the_published_formulation(resolve, arrays, scenario, ov
         fast = dict(nets.layers(method.net))[name].weight
         scale = layer.weight.abs().max()
         assert (fast - layer.weight).abs().max() / scale < 2e-4, name
-        assert (method.projectors[name].matrix - projectors[name]).abs().max() < 1e-4, name
+        assert (method.input_space[name].matrix - projectors[name]).abs().max() < 1e-4, name
 
 
 def test_p_is_updated_before_the_same_batch_is_projected(resolve, arrays) -> None:

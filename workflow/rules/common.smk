@@ -19,7 +19,6 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 validate(config, "../schemas/config.schema.json", set_default=False)
 PRESET = CONFIG.preset
-SEEDS = CONFIG.presets[PRESET].seeds
 CELLS = list(CONFIG.cells())
 OUT = paths.outputs(PRESET)
 WORK = paths.RESULTS / PRESET
@@ -55,13 +54,17 @@ def record(cell, seed="{seed}") -> str:
     return str(paths.record(PRESET, cell.name, seed))
 
 
+def records_of(cell) -> list[str]:
+    return [record(cell, seed) for seed in CONFIG.seeds(cell, PRESET)]
+
+
 def dataset(cell) -> str:
     return CONFIG.resolve(cell, 0, PRESET).dataset
 
 
 def wanted_records() -> list[str]:
     """Every record of the grid, or those that exist where nothing is to be trained."""
-    every = [record(cell, seed) for cell in CELLS for seed in SEEDS]
+    every = [path for cell in CELLS for path in records_of(cell)]
     if CONFIG.records == "existing":
         return [path for path in every if Path(path).exists()]
     return every

@@ -40,5 +40,5 @@ for cell in CELLS:
         name:
             cell.rule
         input:
-            [record(cell, seed) for seed in SEEDS],
+            records_of(cell),
         localrule: True
