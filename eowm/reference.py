@@ -19,6 +19,12 @@ def owm_recursion(p: Tensor, x: Tensor, alpha: float) -> Tensor:
     return p - torch.outer(kappa, x @ p)
 
 
+def eowm_projector(p: Tensor, q_ort: Tensor, c1: float, c2: float, similar: bool) -> Tensor:
+    """Eq. 7, multiplied out: P (c1 I + c2 Q) or P (c1 I + c2 Q_ort), with Q = I − Q_ort."""
+    identity = torch.eye(len(p), dtype=p.dtype)
+    return p @ (c1 * identity + c2 * (identity - q_ort if similar else q_ort))
+
+
 def stride_patches(padded: Tensor, size: int, stride: int) -> Tensor:
     """Every size × size patch of one (channels, height, width) map, flattened, by two loops."""
     _, height, width = padded.shape
