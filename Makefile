@@ -12,7 +12,7 @@ RUN     := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=
 SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) --config preset=$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help env replicate figures test lint lock unlock clean
+.PHONY: help env replicate figures test bench lint lock unlock clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ figures: env  ## tables, figures and report from the records at hand, without tr
 
 test: env  ## the test suite
 	$(RUN) python -m pytest -n 2 --dist loadfile
+
+bench: env  ## what projection costs, as ratios
+	$(RUN) python benchmarks/projection.py
 
 lint: env  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -4,16 +4,27 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from eowm import paths
 from eowm.errors import ConfigError, nearest
 from eowm.settings import OPTIONS, Budget, Limits, Net, Overlay, RunSettings, Strict, Training
 
 ABLATION = "table3"  # the table whose rows are variants of one method
+
+
+def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("seeds must be different")
+    return seeds
+
+
+Seeds = Annotated[
+    tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1), AfterValidator(_different)
+]
 
 
 class DataConfig(Strict):
@@ -56,6 +67,7 @@ class Table(Strict):
     scenarios: tuple[str, ...] = Field(description="columns")
     methods: tuple[str, ...] = Field(description="rows of the paper, `method` or `method:variant`")
     references: tuple[str, ...] = Field((), description="rows that the paper does not have")
+    seeds: dict[str, Seeds] = Field({}, description="by preset, where not the preset's own")
 
 
 class PresetFamily(Strict):
@@ -69,16 +81,8 @@ class Preset(Strict):
     description: str = Field(description="one line for the help text")
     budget: Budget = Field(description="`reduced` numbers are never compared with the paper's")
     standin: bool = Field(description="may synthetic data stand in for a missing dataset?")
-    seeds: tuple[int, ...] = Field(description="one run per seed", min_length=1)
-    seeds_by_table: dict[str, tuple[int, ...]] = Field({}, description="other seeds for a table")
+    seeds: Seeds = Field(description="one run per seed")
     families: dict[str, PresetFamily] = Field({}, description="limits by family")
-
-    @model_validator(mode="after")
-    def _seeds_are_seeds(self) -> "Preset":
-        for seeds in (self.seeds, *self.seeds_by_table.values()):
-            if len(set(seeds)) < len(seeds) or min(seeds, default=-1) < 0:
-                raise ValueError("seeds must be different and not negative, and at least one")
-        return self
 
 
 @dataclass(frozen=True, order=True)
@@ -127,8 +131,9 @@ class Config(Strict):
         for name, preset in self.presets.items():
             for family in preset.families:
                 _known(family, self.families, f"presets.{name}.families.{family}")
-            for table in preset.seeds_by_table:
-                _known(table, self.tables, f"presets.{name}.seeds_by_table.{table}")
+        for name, table in self.tables.items():
+            for preset_name in table.seeds:
+                _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
         for name, method in self.methods.items():
             for family in method.families:
                 _known(family, self.families, f"methods.{name}.families.{family}")
@@ -161,8 +166,8 @@ class Config(Strict):
         return Cell(table, scenario, method, variant or None)
 
     def seeds(self, cell: Cell, preset: str) -> tuple[int, ...]:
-        budget = self.presets[preset]
-        return budget.seeds_by_table.get(cell.table, budget.seeds)
+        """Those of the preset, unless the table asks for others."""
+        return self.tables[cell.table].seeds.get(preset, self.presets[preset].seeds)
 
     def scenarios(self) -> list[str]:
         return [f"{name}-{n}" for name, family in self.families.items() for n in family.tasks]

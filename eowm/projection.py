@@ -24,9 +24,15 @@ from torch.nn import functional as F
 class Projector:
     """One layer's P, in float64: in float32 a small α destroys its positivity (see the tests)."""
 
-    def __init__(self, size: int, device: torch.device | str = "cpu", lazy: int = 64) -> None:
-        self.base = torch.eye(size, dtype=torch.float64, device=device)  # P₀
-        self.factor = torch.zeros(size, lazy, dtype=torch.float64, device=device)  # K
+    def __init__(
+        self,
+        size: int,
+        device: torch.device | str = "cpu",
+        lazy: int = 64,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        self.base = torch.eye(size, dtype=dtype, device=device)  # P₀
+        self.factor = torch.zeros(size, lazy, dtype=dtype, device=device)  # K
         self.used = 0  # columns of K in use
         self._base32: Tensor | None = None  # P₀ for projecting float32 gradients
 
@@ -38,7 +44,7 @@ class Projector:
 
     def update(self, rows: Tensor, alpha: float) -> None:
         """P ← (P⁻¹ + rowsᵀ rows/α)⁻¹ for a block of row vectors (k × size)."""
-        rows = rows.to(torch.float64)
+        rows = rows.to(self.base.dtype)
         if rows.shape[0] > rows.shape[1]:  # only rowsᵀ rows matters: a triangle will do
             rows = torch.linalg.qr(rows, mode="r").R
         pending = self.factor[:, : self.used]

@@ -62,8 +62,9 @@ def test_overlays_win_in_the_documented_order(values: dict) -> None:
 
 
 def test_a_variant_changes_only_what_it_names(values: dict) -> None:
-    values["methods"]["owm"]["variants"] = {
-        "fast": {"title": "OWM, fast", "families": {"cifar10": {"alpha": {"conv": [1, 0.5]}}}}
+    values["methods"]["owm"]["variants"]["fast"] = {
+        "title": "OWM, fast",
+        "families": {"cifar10": {"alpha": {"conv": [1, 0.5]}}},
     }
     config = parse_config(values)
     plain = config.resolve(config.cell("table2/cifar10-5/owm"), 0, "paper")

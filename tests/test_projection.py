@@ -51,6 +51,28 @@ def test_a_block_equals_its_rows_one_by_one(rows: int, size: int, lazy: int, alp
     assert (block.matrix - single.matrix).abs().max() < 1e-11
 
 
+def test_blocks_of_patches_equal_their_rows_to_1e_12() -> None:
+    """The sizes of the CIFAR-10 net: 81 patches in 256 dimensions, 25 in 512 (method-spec §15)."""
+    for rows, size in ((81, 256), (25, 512)):
+        block, single = Projector(size), Projector(size)
+        chunk = vectors(rows, size) / size**0.5
+        block.update(chunk, 1.0)
+        for x in chunk:
+            single.update(x[None], 1.0)
+        assert (block.matrix - single.matrix).abs().max() < 1e-12
+
+
+def test_projecting_inputs_equals_projecting_the_gradient() -> None:
+    """δᵀ(X P) = (δᵀX) P, to 1e-6 relative in float32."""
+    projector = Projector(300)
+    for x in vectors(70, 300):
+        projector.update(x[None], 0.5)
+    inputs, delta = vectors(40, 300, seed=1).float(), vectors(40, 90, seed=2).float()
+    by_inputs = delta.T @ projector.project(inputs)
+    by_gradient = projector.project(delta.T @ inputs)
+    assert (by_inputs - by_gradient).norm() / by_gradient.norm() < 1e-6
+
+
 def test_projecting_equals_multiplying_by_the_matrix() -> None:
     projector = Projector(30, lazy=7)
     for x in vectors(17, 30):

@@ -45,7 +45,7 @@ def render(
         preset=preset,
         state=_state(runs),
         verdict=_verdict(runs),
-        table=tables.layout(summary, config),
+        tables=[tables.layout(summary, config, name) for name in config.tables],
         metrics=tables.METRICS,
         references=tables.REFERENCES,
         figure=_embedded(figures.figure3(runs, config)),

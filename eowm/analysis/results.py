@@ -201,9 +201,7 @@ def summarise(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
                     "mean": mean(counted[metric].tolist()),
                     "low": low,
                     "high": high,
-                    "paper": published.get((table, metric, first.method, scenario))
-                    if in_paper
-                    else None,
+                    "paper": published.get((table, metric, row, scenario)) if in_paper else None,
                     "comparable": len(counted) > 0 and bool(counted.comparable.all()),
                     "in_grid": bool(first.in_grid),
                     "marks": "".join(LETTER[name] for name, _ in notes),
@@ -258,8 +256,13 @@ def _of(applies: pd.Series) -> str:
 
 
 def _published() -> dict[tuple[str, str, str, str], float]:
-    """The paper's values by table, metric, method and scenario."""
-    return {
+    """The paper's values by table, metric, row and scenario."""
+    table2 = {
         ("table2", line.metric, line.method, line.scenario): line.value
         for line in paper.table2().itertuples()
     }
+    table3 = {
+        ("table3", line.metric, f"eowm:w2-{line.w2:.2f}", line.scenario): line.value
+        for line in paper.table3().itertuples()
+    }
+    return table2 | table3

@@ -16,7 +16,7 @@ from eowm.analysis.results import LETTER, MARKS
 from eowm.config import Config
 
 METRICS = {"AA": "average accuracy", "MRR": "memory retention rate"}
-TITLES = {"table2": "Table 2"}
+TITLES = {"table2": "Table 2", "table3": "Table 3"}
 REFERENCES = "Not in the paper"
 
 

@@ -4,13 +4,13 @@ import math
 
 import pytest
 import torch
-from plain import PlainEOWM
 from test_owm import batches, network
 
 from eowm import methods, nets
 from eowm.data import streams
 from eowm.methods import coefficients as rules
 from eowm.progress import Reporter
+from eowm.reference import PlainEOWM
 from eowm.training import Loop
 
 NO_Q = {"coefficients": "constant", "w2": 0.0}

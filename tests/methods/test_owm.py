@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from plain import PlainEOWM
 from torch.nn import functional as F
 
 from eowm import methods, nets
 from eowm.data import streams
+from eowm.reference import PlainEOWM
 from eowm.training import seed_everything
 
 

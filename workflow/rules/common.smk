@@ -70,15 +70,6 @@ def wanted_records() -> list[str]:
     return every
 
 
-def notebook(name: str) -> dict[str, str]:
-    """The executed notebook and its page."""
-    folder = OUT / "notebooks"
-    return {
-        "notebook": str(folder / f"{name}.ipynb"),
-        "html": str(folder / f"{name}.html"),
-    }
-
-
 wildcard_constraints:
     seed=r"\d+",
     dataset="mnist|cifar10|cifar100",

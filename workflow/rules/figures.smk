@@ -16,46 +16,41 @@ rule results:
         "python -m eowm collect --out {output.csv} > {log} 2>&1"
 
 
-rule table2:
-    input:
-        notebook="notebooks/table2.ipynb",
-        results=rules.results.output.csv,
-    output:
-        **notebook("table2"),
-        tables=expand(OUT / "tables" / "table2.{kind}", kind=["csv", "md", "tex"]),
-    log:
-        notebook=WORK / "logs" / "table2.ipynb",
-        text=WORK / "logs" / "table2.log",
-    conda:
-        "../../environment.yml"
-    params:
-        parameters={"preset": PRESET, "out": str(OUT)},
-    script:
-        "../scripts/run_notebook.py"
+# Notebook → what it makes. `theorems` needs no training; the others draw from records.
+NOTEBOOKS = {
+    "table2": expand("tables/table2.{kind}", kind=["csv", "md", "tex"]),
+    "table3": expand("tables/table3.{kind}", kind=["csv", "md", "tex"]),
+    "figure3": expand("figures/figure3.{kind}", kind=["pdf", "png"]),
+    "theorems": ["tables/theorems.csv"]
+    + expand("figures/{name}.{kind}", name=["figure1", "theorem4"], kind=["pdf", "png"]),
+}
 
+for name, products in NOTEBOOKS.items():
 
-rule figure3:
-    input:
-        notebook="notebooks/figure3.ipynb",
-        results=rules.results.output.csv,
-    output:
-        **notebook("figure3"),
-        figures=expand(OUT / "figures" / "figure3.{kind}", kind=["pdf", "png"]),
-    log:
-        notebook=WORK / "logs" / "figure3.ipynb",
-        text=WORK / "logs" / "figure3.log",
-    conda:
-        "../../environment.yml"
-    params:
-        parameters={"preset": PRESET, "out": str(OUT)},
-    script:
-        "../scripts/run_notebook.py"
+    rule:
+        name:
+            name
+        input:
+            notebook=f"notebooks/{name}.ipynb",
+            results=[] if name == "theorems" else rules.results.output.csv,
+        output:
+            notebook=OUT / "notebooks" / f"{name}.ipynb",
+            html=OUT / "notebooks" / f"{name}.html",
+            products=[OUT / product for product in products],
+        log:
+            notebook=WORK / "logs" / f"{name}.ipynb",
+            text=WORK / "logs" / f"{name}.log",
+        conda:
+            "../../environment.yml"
+        params:
+            parameters={"preset": PRESET, "out": str(OUT)},
+        script:
+            "../scripts/run_notebook.py"
 
 
 rule report:
     input:
-        rules.table2.output,
-        rules.figure3.output,
+        [OUT / "notebooks" / f"{name}.html" for name in NOTEBOOKS],
     output:
         OUT / "report" / "index.html",
     log:

@@ -1,0 +1,35 @@
+"""The records in the repository: real runs at the paper's budget, made by committed code."""
+
+import statistics
+
+import pytest
+
+from eowm import records
+from eowm.paths import CHECKOUT
+
+FOLDER = CHECKOUT / "paper_figures/paper/records"
+FOUND = sorted(FOLDER.rglob("seed*.json"))
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: str(path.relative_to(FOLDER)))
+def test_a_record_is_what_it_claims(path, config) -> None:
+    record = records.read(path)
+    cell = config.cell(record.cell.name)
+    assert record.cell.preset == "paper"
+    assert record.cell.budget == "paper"
+    assert record.data.comparable
+    assert record.complete
+    assert record.settings == config.resolve(cell, record.cell.seed, "paper"), "stale"
+    assert not record.environment["commit"].endswith("+"), "made by uncommitted code"
+
+
+def mean_aa(cell: str) -> float:
+    found = [records.read(path) for path in sorted((FOLDER / cell).glob("seed*.json"))]
+    if not found:
+        pytest.skip(f"{cell} has not been run at the paper's budget")
+    return statistics.mean(record.metrics["AA"] for record in found)
+
+
+def test_owm_reaches_what_its_authors_report() -> None:
+    """784-100-10, 10 tasks, rate 3, 35 epochs, α = 1: 95.2 % in OWM's README."""
+    assert mean_aa("table2/shuffled-mnist-10/owm") == pytest.approx(0.952, abs=0.005)
