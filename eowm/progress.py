@@ -8,11 +8,10 @@ from typing import Self
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     TaskID,
+    TaskProgressColumn,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
@@ -33,10 +32,9 @@ class Reporter:
         self.item: TaskID | None = None
         self.bar = Progress(
             TextColumn("[bold]{task.fields[title]}[/]  {task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
+            BarColumn(bar_width=16),
+            TaskProgressColumn(),
             TextColumn("{task.fields[note]}"),
-            TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
             console=self.console,

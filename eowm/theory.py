@@ -27,6 +27,7 @@ WIDTHS = {  # of the layers that Theorem 4 is measured on, by preset
     "quick": (128, 256, 512, 1024, 2048),
     "paper": (128, 256, 512, 1024, 2048),
 }
+SEEDS = {"smoke": 2, "quick": 10, "paper": 10}  # runs of Figure 1's experiment, by preset
 
 
 def normal(seed: int, *shape: int) -> Tensor:
@@ -593,6 +594,7 @@ class End:
     loss_a: float
     loss_b: float
     outside: float  # see `Line.outside`
+    overlap: float  # see `Case.overlap`
 
 
 def ends(case: Case) -> list[End]:
@@ -611,6 +613,7 @@ def ends(case: Case) -> list[End]:
                 loss_a=float(case.a.loss(end)),
                 loss_b=float(case.b.loss(end)),
                 outside=plane.outside(walk.weights),
+                overlap=case.overlap,
             )
         )  # fmt: skip
     return rows
@@ -664,7 +667,7 @@ class Landscape:
 
 
 def landscape(case: Case, points: int = 61, margin: float = 0.2) -> Landscape:
-    """The case in its plane: walks, optima, and the losses on a square that holds them all."""
+    """The case in its plane: walks, optima, and the losses on a grid that holds them all."""
     plane = Plane(case)
     lines = tuple(
         Line(w.method, w.c2, plane.coordinates(w.weights).numpy(), plane.outside(w.weights))
@@ -673,9 +676,11 @@ def landscape(case: Case, points: int = 61, margin: float = 0.2) -> Landscape:
     optima = {"A": case.w_a, "B": case.w_b, "AB": case.w_ab}
     spots = {name: plane.coordinates(w).numpy() for name, w in optima.items()}
     everything = np.concatenate([np.stack(list(spots.values())), *(line.points for line in lines)])
-    middle = (everything.min(0) + everything.max(0)) / 2
-    half = (0.5 + margin) * (everything.max(0) - everything.min(0)).max()
-    x, y = (np.linspace(centre - half, centre + half, points) for centre in middle)
+    low, high = everything.min(0), everything.max(0)
+    half = (high - low) / 2 + margin * (high - low).max()
+    half[1] = max(half[1], 0.7 * half[0])  # no flat panels
+    middle = (low + high) / 2
+    x, y = (np.linspace(middle[i] - half[i], middle[i] + half[i], points) for i in (0, 1))
     grid = plane.weights(torch.from_numpy(np.stack(np.meshgrid(x, y), -1)))
     a, b = (torch.stack([task.loss(row) for row in grid]).numpy() for task in (case.a, case.b))
     rises = {
@@ -690,7 +695,7 @@ def _levels(loss: Callable[[Tensor], Tensor], best: Tensor, other: Tensor) -> np
     """Shares 1/16, 4/16, 9/16, … of the loss's rise from its optimum to another: on a quadratic
     bowl these contours stand at equal distances."""
     low, high = float(loss(best)), float(loss(other))
-    return low + (high - low) * (np.arange(1, 8) / 4) ** 2
+    return low + (high - low) * (np.arange(1, 6) / 4) ** 2
 
 
 def _norms(weights: Tensor) -> Tensor:
