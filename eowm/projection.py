@@ -15,6 +15,7 @@ the textbook forms in `eowm.reference`.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -106,3 +107,79 @@ def mean_input(x: Tensor) -> Tensor:
 def mean_patches(x: Tensor, kernel: int, stride: int) -> Tensor:
     """What OWM keeps of a batch at a convolution: the patches of the mean padded map, as rows."""
     return F.unfold(x.mean(0, keepdim=True), kernel, stride=stride)[0].T
+
+
+class GradientSpan:
+    """The span of gradients of single outputs, and the projection of a gradient off it.
+
+    The gradient of one output of one image is δxᵀ in a linear layer: its two factors are kept,
+    not the product. Small convolution gradients are kept as they are. With J the matrix of all
+    kept gradients, K = JJᵀ is a Hadamard product of Gram matrices, and a gradient g becomes
+    g − Jᵀ K⁺ J g: the same as after Gram-Schmidt, because only the span of J matters.
+    """
+
+    CUTOFF = 1e-10  # eigenvalues of K below this share of the largest are rounding
+
+    def __init__(self) -> None:
+        self.factors: dict[str, tuple[Tensor, Tensor]] = {}  # x and δ of linear layers
+        self.explicit: dict[str, Tensor] = {}  # flattened gradients of convolutions
+        self.inverse: Tensor | None = None  # K⁺, float64
+
+    def __len__(self) -> int:
+        return 0 if self.inverse is None else len(self.inverse)
+
+    def extend(self, factors: Mapping[str, tuple[Tensor, Tensor]],
+               explicit: Mapping[str, Tensor]) -> None:  # fmt: skip
+        """Add gradients; call `build` before the next `project`."""
+        for name, (x, delta) in factors.items():
+            if name in self.factors:
+                x, delta = (torch.cat(p) for p in zip(self.factors[name], (x, delta), strict=True))
+            self.factors[name] = (x, delta)
+        for name, rows in explicit.items():
+            known = self.explicit.get(name)
+            self.explicit[name] = rows if known is None else torch.cat([known, rows])
+
+    def build(self) -> None:
+        """K⁺ by an eigen-decomposition: nearly parallel gradients make K singular."""
+        values, vectors = torch.linalg.eigh(self.gram())
+        kept = values > self.CUTOFF * values[-1]
+        self.inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+
+    def gram(self) -> Tensor:
+        """K = JJᵀ in float64."""
+        parts = [
+            (x.double() @ x.double().T) * (d.double() @ d.double().T)
+            for x, d in self.factors.values()
+        ]
+        parts += [rows.double() @ rows.double().T for rows in self.explicit.values()]
+        return torch.stack(parts).sum(0)
+
+    def products(self, gradients: Mapping[str, Tensor]) -> Tensor:
+        """J g in float64."""
+        total: Tensor | float = 0.0
+        for name, (x, delta) in self.factors.items():
+            total = total + ((x @ gradients[name].T) * delta).sum(1).double()
+        for name, rows in self.explicit.items():
+            total = total + (rows @ gradients[name].flatten()).double()
+        assert isinstance(total, Tensor)
+        return total
+
+    def project(self, gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Gradients by layer, without their component in the span."""
+        if self.inverse is None:
+            return dict(gradients)
+        coefficients = (self.inverse @ self.products(gradients)).to(torch.float32)
+        result = {}
+        for name, (x, delta) in self.factors.items():
+            result[name] = gradients[name] - (delta * coefficients[:, None]).T @ x
+        for name, rows in self.explicit.items():
+            result[name] = gradients[name] - (coefficients @ rows).view_as(gradients[name])
+        return {name: result[name] for name in gradients}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"factors": self.factors, "explicit": self.explicit, "inverse": self.inverse}
+
+    def load_state_dict(self, state: Mapping[str, Any], device: torch.device) -> None:
+        self.factors = {n: (x.to(device), d.to(device)) for n, (x, d) in state["factors"].items()}
+        self.explicit = {n: rows.to(device) for n, rows in state["explicit"].items()}
+        self.inverse = None if state["inverse"] is None else state["inverse"].to(device)

@@ -128,11 +128,45 @@ class EowmOptions(OwmOptions):
     )
 
 
+class EwcOptions(Options):
+    """Elastic Weight Consolidation (Kirkpatrick et al., 2017)."""
+
+    strength: float = Field(
+        ge=0, description="λ in ½ λ Σ F (θ − θ*)², for the exact Fisher information"
+    )
+    fisher_labels: Literal["all", "sampled"] = Field(
+        "all", description="expectation over every label, or one label drawn from the model"
+    )
+    fisher_images: int = Field(gt=0, description="images a task that the Fisher is averaged over")
+    online: bool = Field(False, description="one running quadratic instead of one for each task")
+    decay: float = Field(1.0, ge=0, le=1, description="γ of the online form")
+
+
+class OgdOptions(Options):
+    """Orthogonal Gradient Descent (Farajtabar et al., 2020)."""
+
+    memory: int = Field(ge=0, description="images a task whose output gradients are kept")
+    outputs: Literal["gtl", "ave", "all"] = Field(
+        "gtl", description="which outputs: the label's logit, the mean logit, every logit"
+    )
+
+
+class OgdPlusOptions(OgdOptions):
+    """OGD+ (Bennani et al., 2020)."""
+
+    basis: Literal["replace", "add"] = Field(
+        "replace", description="new gradients replace the old ones (published code), or add to them"
+    )
+
+
 OPTIONS: dict[str, type[Options]] = {
     "finetune": FinetuneOptions,
     "joint": JointOptions,
     "owm": OwmOptions,
     "eowm": EowmOptions,
+    "ewc": EwcOptions,
+    "ogd": OgdOptions,
+    "ogd-plus": OgdPlusOptions,
 }
 
 

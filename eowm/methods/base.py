@@ -5,7 +5,8 @@ The loop calls `begin_task(task)` → `observe(x, y, progress)` for every batch 
 continue bit for bit. The base class is plain SGD; most methods override one hook of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
@@ -99,3 +100,28 @@ class Tap:
 
     def _backward(self, gradient: Tensor) -> None:
         self.delta = gradient
+
+    def conv_gradients(self, layer: nn.Conv2d) -> Tensor:
+        """The weight gradient of each image of the batch, (images, filters, channels, 2, 2)."""
+        patches = F.unfold(self.x, layer.kernel_size)  # (images, fan-in, places)
+        gradients = self.delta.flatten(2) @ patches.transpose(1, 2)
+        return gradients.view(-1, *layer.weight.shape)
+
+
+@contextmanager
+def output_gradients(
+    net: nn.Module, x: Tensor
+) -> Iterator[tuple[Tensor, Callable[[Tensor], None]]]:
+    """Logits in evaluation mode, and a function that sends one number an image back through the
+    net. The taps of its layers then hold the δ of every image apart; no weight gradient is formed.
+    """
+    learning = [weight for weight in net.parameters() if weight.requires_grad]
+    for weight in learning:
+        weight.requires_grad_(False)
+    net.eval()
+    try:
+        with torch.enable_grad():
+            yield net(x), lambda values: values.sum().backward(retain_graph=True)
+    finally:
+        for weight in learning:
+            weight.requires_grad_(True)

@@ -1,0 +1,46 @@
+"""OGD+ (Bennani, Doan, Sugiyama, 2020): OGD with gradients that do not go stale.
+
+Some images of each task are kept. At every task's end the gradients of all of them, old and new,
+are taken anew at the present weights. `replace` (the published code) forgets the earlier
+gradients, `add` (the paper) keeps them too.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from eowm.data.streams import Task
+from eowm.methods.ogd import OGD
+from eowm.projection import GradientSpan
+from eowm.settings import RunSettings
+
+
+class OGDPlus(OGD):
+    name = "ogd-plus"
+
+    def __init__(self, net: nn.Module, settings: RunSettings) -> None:
+        super().__init__(net, settings)
+        self.images: list[Tensor] = []
+        self.labels: list[Tensor] = []
+
+    def end_task(self, task: Task) -> None:
+        if self.options.memory == 0:
+            return
+        x, y = self.sample(task)
+        self.images.append(x)
+        self.labels.append(y)
+        if self.options.basis == "replace":
+            self.span = GradientSpan()
+        self._keep(torch.cat(self.images), torch.cat(self.labels))
+        self.span.build()
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | {"images": self.images, "labels": self.labels}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict(state)
+        device = self.weights[0].device
+        self.images = [x.to(device) for x in state["images"]]
+        self.labels = [y.to(device) for y in state["labels"]]

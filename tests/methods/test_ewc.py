@@ -1,0 +1,122 @@
+"""EWC: the closed-form Fisher against per-sample autograd, and what λ does."""
+
+import pytest
+import torch
+from test_owm import network
+
+from eowm import methods, nets
+from eowm.data import streams
+
+
+def make(settings, stream):
+    return methods.find(settings.method)(network(settings, stream), settings)
+
+
+def fisher_by_samples(net, x) -> dict[str, torch.Tensor]:
+    """The definition: one image and one label at a time."""
+    net.eval()
+    total = {name: torch.zeros_like(layer.weight) for name, layer in nets.layers(net)}
+    for image in x:
+        log_p = net(image[None]).log_softmax(1)[0]
+        for label in range(len(log_p)):
+            weights = [layer.weight for _, layer in nets.layers(net)]
+            gradients = torch.autograd.grad(log_p[label], weights, retain_graph=True)
+            for (name, _), g in zip(nets.layers(net), gradients, strict=True):
+                total[name] += log_p[label].exp().detach() * g.square() / len(x)
+    return total
+
+
+@pytest.mark.parametrize("scenario", ["shuffled-mnist-3", "cifar10-5"])
+def test_closed_form_fisher_equals_per_sample_autograd(resolve, arrays, scenario) -> None:
+    settings = resolve(scenario, "ewc", fisher_images=40)
+    stream = streams.build(settings, arrays(settings.dataset))
+    method = make(settings, stream)
+    task = stream.task(0)
+    torch.manual_seed(1)
+    found = method.fisher(task)
+    torch.manual_seed(1)
+    x = task.train.batch(torch.randperm(len(task.train))[:40])[0]
+    expected = fisher_by_samples(method.net, x)
+    for name in found:
+        assert (found[name] - expected[name]).abs().max() < 1e-5 * expected[name].abs().max(), name
+
+
+def test_a_sampled_label_estimates_the_same_fisher(resolve, arrays) -> None:
+    data = arrays("mnist", train=4000)
+    exact = resolve("shuffled-mnist-3", "ewc", fisher_images=4000)
+    exact = exact.model_copy(
+        update={"limits": exact.limits.model_copy(update={"train_images": None})}
+    )
+    stream = streams.build(exact, data)
+    method = make(exact, stream)
+    expected = method.fisher(stream.task(0))
+    method.options = method.options.model_copy(update={"fisher_labels": "sampled"})
+    found = method.fisher(stream.task(0))
+    for name in found:
+        assert found[name].sum().item() == pytest.approx(expected[name].sum().item(), rel=0.1), name
+
+
+def learn(settings, data):
+    """A method that learnt two tasks, and its logits on the first one after each."""
+    stream = streams.build(settings, data)
+    method = make(settings, stream)
+    outputs = []
+    for t in range(2):
+        torch.manual_seed(t)
+        method.begin_task(stream.task(t))
+        train = stream.task(t).train
+        for start in range(0, 400, 50):
+            x, y = train.batch(slice(start, start + 50))
+            method.observe(x, y, 0.0)
+        method.end_task(stream.task(t))
+        outputs.append(method.predict(stream.task(0).train.batch(slice(None))[0]))
+    return method, outputs
+
+
+def test_lambda_0_is_fine_tuning_bit_for_bit(resolve, arrays) -> None:
+    data = arrays("mnist")
+    ewc, _ = learn(resolve("shuffled-mnist-3", "ewc", strength=0.0), data)
+    sgd, _ = learn(resolve("shuffled-mnist-3", "finetune", learning_rate=0.1), data)
+    for (name, first), (_, second) in zip(nets.layers(ewc.net), nets.layers(sgd.net), strict=True):
+        assert torch.equal(first.weight, second.weight), name
+
+
+def test_a_huge_lambda_freezes_the_first_task(resolve, arrays) -> None:
+    """Weights without any information may move; what the net says of task 1 may not."""
+    data = arrays("mnist")
+    _, free = learn(resolve("shuffled-mnist-3", "ewc", strength=0.0), data)
+    _, held = learn(resolve("shuffled-mnist-3", "ewc", strength=1e12), data)
+    assert (held[1] - held[0]).norm() < 1e-2 * (free[1] - free[0]).norm()
+
+
+def test_the_single_quadratic_equals_one_for_each_task(resolve, arrays) -> None:
+    """A(θ − θ*) − b against the sum of Fⱼ(θ − θ*ⱼ) over tasks."""
+    settings = resolve("shuffled-mnist-3", "ewc")
+    stream = streams.build(settings, arrays("mnist"))
+    method = make(settings, stream)
+    terms = []
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(3):
+        fisher = {n: torch.rand(w.shape, generator=generator) for n, w in method.anchor.items()}
+        with torch.no_grad():
+            for _, layer in nets.layers(method.net):
+                layer.weight += torch.randn(layer.weight.shape, generator=generator)
+        terms.append((fisher, {n: la.weight.clone() for n, la in nets.layers(method.net)}))
+        method._consolidate(fisher)
+    for name, layer in nets.layers(method.net):
+        theta = layer.weight + 0.3
+        plain = sum(f[name] * (theta - anchor[name]) for f, anchor in terms)
+        ours = method.precision[name] * (theta - method.anchor[name]) - method.pull[name]
+        assert torch.allclose(ours, plain, atol=1e-4)
+
+
+def test_online_keeps_one_anchor(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "ewc", online=True, decay=0.5)
+    stream = streams.build(settings, arrays("mnist"))
+    method = make(settings, stream)
+    ones = {n: torch.ones_like(w) for n, w in method.anchor.items()}
+    for _ in range(3):
+        method._consolidate(ones)
+    assert torch.all(method.precision["fc1"] == 1 + 0.5 + 0.25)
+    assert torch.all(method.pull["fc1"] == 0)
+    assert torch.equal(method.anchor["fc1"], method.net.fc1.weight)

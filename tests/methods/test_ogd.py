@@ -1,0 +1,128 @@
+"""OGD and OGD+: the factored kernel form against explicit gradients and QR."""
+
+import pytest
+import torch
+from test_owm import batches, network
+
+from eowm import methods, nets
+from eowm.data import streams
+from eowm.projection import GradientSpan
+
+
+def make(settings, stream):
+    return methods.find(settings.method)(network(settings, stream), settings)
+
+
+def explicit_gradients(net, x, y, outputs: str) -> torch.Tensor:
+    """One |θ|-sized row for each kept output, by autograd."""
+    net.eval()
+    weights = [layer.weight for _, layer in nets.layers(net)]
+    rows = []
+    for image, label in zip(x, y, strict=True):
+        logits = net(image[None])[0]
+        chosen = {"gtl": [logits[label]], "ave": [logits.mean()], "all": list(logits)}[outputs]
+        for value in chosen:
+            gradients = torch.autograd.grad(value, weights, retain_graph=True)
+            rows.append(torch.cat([g.flatten() for g in gradients]))
+    return torch.stack(rows).double()
+
+
+def flatten(gradients) -> torch.Tensor:
+    return torch.cat([g.flatten() for g in gradients.values()]).double()
+
+
+@pytest.mark.parametrize("scenario", ["shuffled-mnist-3", "cifar10-5"])
+@pytest.mark.parametrize(("outputs", "images"), [("gtl", 15), ("ave", 15), ("all", 3)])
+def test_kernel_form_equals_qr_on_explicit_gradients(
+    resolve, arrays, scenario, outputs, images
+) -> None:
+    settings = resolve(scenario, "ogd", memory=images, outputs=outputs)
+    stream = streams.build(settings, arrays(settings.dataset))
+    method = make(settings, stream)
+    x, y = stream.task(0).train.batch(slice(0, images))
+    method._keep(x, y)
+    method.span.build()
+    gradients = {n: torch.randn(la.weight.shape) for n, la in method.layers.items()}
+    ours = flatten(method.span.project(gradients))
+
+    rows = explicit_gradients(method.net, x, y, outputs)
+    basis, triangle = torch.linalg.qr(rows.T)
+    independent = triangle.diagonal().abs() > 1e-4 * triangle.diagonal().abs().max()
+    assert independent.all()
+    g = flatten(gradients)
+    expected = g - basis @ (basis.T @ g)
+    assert (ours - expected).norm() / expected.norm() < 1e-5
+    assert (basis.T @ ours).abs().max() / g.norm() < 1e-6  # Vᵀg̃ = 0
+
+
+def test_parallel_gradients_do_no_harm() -> None:
+    """The same image twice: K is singular, the span is not."""
+    span, x, delta = GradientSpan(), torch.randn(6, 8), torch.randn(6, 5)
+    twice = {"fc1": (torch.cat([x, x]), torch.cat([delta, delta]))}
+    span.extend(twice, {})
+    span.build()
+    once = GradientSpan()
+    once.extend({"fc1": (x, delta)}, {})
+    once.build()
+    g = {"fc1": torch.randn(5, 8)}
+    assert torch.allclose(span.project(g)["fc1"], once.project(g)["fc1"], atol=1e-5)
+
+
+def learn(method, stream, tasks: int = 2) -> dict[str, torch.Tensor]:
+    for t in range(tasks):
+        torch.manual_seed(t)
+        method.begin_task(stream.task(t))
+        for x, y in batches(stream, 8, 50):
+            method.observe(x, y, 0.0)
+        method.end_task(stream.task(t))
+    return {n: layer.weight.detach().clone() for n, layer in nets.layers(method.net)}
+
+
+@pytest.mark.parametrize("method", ["ogd", "ogd-plus"])
+def test_no_memory_is_sgd_bit_for_bit(resolve, arrays, method) -> None:
+    settings = resolve("shuffled-mnist-3", method, memory=0)
+    stream = streams.build(settings, arrays("mnist"))
+    plain = resolve("shuffled-mnist-3", "finetune", norm_penalty=0.0,
+                    learning_rate=settings.training.learning_rate)  # fmt: skip
+    ours, sgd = learn(make(settings, stream), stream), learn(make(plain, stream), stream)
+    assert all(torch.equal(ours[name], sgd[name]) for name in sgd)
+
+
+def test_kept_outputs_do_not_change_to_first_order(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "ogd", memory=50, learning_rate=1e-4)
+    stream = streams.build(settings, arrays("mnist"))
+    x, y = stream.task(0).train.batch(slice(0, 50))
+    changes = {}
+    for remembers in (False, True):
+        method = make(settings, stream)
+        method.begin_task(stream.task(0))
+        if remembers:
+            method._keep(x, y)
+            method.span.build()
+        before = method.predict(x).gather(1, y[:, None])
+        for images, labels in batches(stream, 5, 50):
+            method.observe(images, labels, 0.0)
+        changes[remembers] = (method.predict(x).gather(1, y[:, None]) - before).norm()
+    assert changes[True] < 0.05 * changes[False]
+
+
+def test_without_drift_ogd_plus_is_ogd(resolve, arrays) -> None:
+    """Taken twice at the same weights, new gradients span what the old ones did."""
+    data, projected = arrays("mnist"), {}
+    g = None
+    for name, extra in (
+        ("ogd", {}),
+        ("ogd-plus", {"basis": "replace"}),
+        ("ogd-plus", {"basis": "add"}),
+    ):
+        settings = resolve("shuffled-mnist-3", name, memory=20, **extra)
+        stream = streams.build(settings, data)
+        method = make(settings, stream)
+        for t in range(2):  # no learning in between
+            torch.manual_seed(t)
+            method.end_task(stream.task(t))
+        g = g or {n: torch.randn(la.weight.shape) for n, la in method.layers.items()}
+        projected[name, *extra.values()] = flatten(method.span.project(g))
+    first = projected["ogd",]
+    for other in projected.values():
+        assert (other - first).norm() / first.norm() < 1e-5
