@@ -90,10 +90,8 @@ def theorem3(size: int = 40, steps: int = 60, c2: float = 0.1, seed: int = 0) ->
     Confirmed if all errors are rounding (< 1e-9) for random vectors and random regularisers,
     over fewer and over more vectors than dimensions.
     """
-    (inputs, alphas), (weights, betas) = (
-        _history(size, steps, seed),
-        _history(size, steps, seed + 9),
-    )
+    inputs, alphas = _history(size, steps, seed)
+    weights, betas = _history(size, steps, seed + 1000)
     ps, q_orts, lazy = recursion(inputs, alphas), recursion(weights, betas), Projector(size, lazy=7)
     errors = []
     for n in range(1, steps + 1):
@@ -101,7 +99,7 @@ def theorem3(size: int = 40, steps: int = 60, c2: float = 0.1, seed: int = 0) ->
         lazy.update(inputs[n - 1 : n], float(alphas[n - 1]))
         both = [
             reference.eowm_projector(ps[n], q_orts[n], 1 - c2, c2, similar)
-            - p @ ((1 - c2) * identity(size) + c2 * (identity(size) - q_ort if similar else q_ort))
+            - reference.eowm_projector(p, q_ort, 1 - c2, c2, similar)
             for similar in (True, False)
         ]
         errors.append([ps[n] - p, q_orts[n] - q_ort, torch.cat(both), lazy.matrix - p])
@@ -129,10 +127,9 @@ def q_recursions(size: int = 40, steps: int = 60, seed: int = 0) -> QRecursion:
 
 
 def _history(size: int, steps: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Random vectors, and regularisers between 1e-3 and 1."""
-    return normal(seed, steps, size), 10 ** -(3 * torch.rand(
-        steps, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64
-    ))  # fmt: skip
+    """Random vectors, and regularisers spread over the decades from 1e-3 to 1."""
+    exponents = torch.rand(steps, generator=torch.Generator().manual_seed(seed + 1))
+    return normal(seed, steps, size), 10 ** (-3 * exponents.double())
 
 
 def _largest(difference: Tensor) -> float:
@@ -180,12 +177,14 @@ def theorem4(widths: Sequence[int], batch: int = 100, outputs: int = 100, repeat
 
     By count, the published form (rank-1 updates, explicit P·Q, gradient · M) takes d³ + m d² and
     lower terms: a log–log slope towards 3 confirms the cube, and a cost that grows less than
-    N_n refutes the product. Ours (inputs through Q_ort and P, lazy updates) takes 2 B d² for a
-    batch of B: a slope of about 2 shows that the cube belongs to the formulation, not to EOWM.
+    N_n shows that the product is no more than an upper bound. Ours (inputs through Q_ort and P,
+    lazy updates) takes 2 B d² for a batch of B: a slope of about 2 shows that the cube belongs
+    to the formulation, not to EOWM.
     The batch is Table 1's, the outputs are the hidden units of the paper's MNIST network.
     """
     with _one_thread():
-        rows = [_compare(width, batch, outputs, repeats) for width in widths]
+        # Short measurements are noisier, and cheaper to repeat.
+        rows = [_compare(w, batch, outputs, repeats * widths[-1] // w) for w in widths]
         few, many = (PublishedForm(widths[-2], batch, m) for m in (outputs, 8 * outputs))
         seconds = interleaved([few.step, many.step], repeats)
     published, ours, differences = zip(*rows, strict=True)
@@ -202,7 +201,11 @@ def theorem4(widths: Sequence[int], batch: int = 100, outputs: int = 100, repeat
 
 
 def operations(width: int, batch: int, outputs: int) -> dict[str, int]:
-    """Multiply-adds of one projected gradient, and what Theorem 4 claims."""
+    """Multiply-adds of one projected gradient, and what Theorem 4 claims.
+
+    A rank-1 update is three products with a vector and one outer product; a lazy one is one
+    product, and its share of a flush.
+    """
     gradient, square = batch * outputs * width, width**2
     return {
         "claimed": width**3 * outputs,
@@ -317,10 +320,8 @@ def theorem5(
     α, β → 0 (else P has full rank and there is nothing to count), any row with c1 > 0 and
     different ranks would refute the argument. c2 = 1 shows what c1 = 0 does: the rank falls.
     """
-    p, q_ort = (
-        hard_projector(normal(seed, inputs, size)),
-        hard_projector(normal(seed + 1, weights, size)),
-    )
+    p = hard_projector(normal(seed, inputs, size))
+    q_ort = hard_projector(normal(seed + 1, weights, size))
     return [rank(p, q_ort, 1 - c2, c2, similar) for similar in (True, False) for c2 in c2s]
 
 
@@ -358,14 +359,10 @@ def leaks(
     remains is of the order of α for any c2. Eq. 8 taken literally, G P (c1 I + c2 Q), lets Q
     turn the gradient back into the protected directions: a leak in proportion to c2.
     """
-    stored, weights, gradient = (
-        normal(seed, 20, size),
-        normal(seed + 1, 10, size),
-        normal(seed + 2, 8, size),
-    )
+    stored, gradient = normal(seed, 20, size), normal(seed + 2, 8, size)
     p, q_ort = Projector(size), Projector(size)
     p.update(stored, alpha)
-    q_ort.update(weights, beta)
+    q_ort.update(normal(seed + 1, 10, size), beta)
     unprotected = float((gradient @ stored.T).norm())
 
     def leak(matrix: Tensor) -> float:
@@ -408,8 +405,8 @@ def initial_beta(
     known, gradients = normal(seed, weights, size), normal(seed + 1, 1000, size)
     rows = []
     for beta in betas:
-        ones = torch.full((weights,), beta, dtype=torch.float64)
-        q = identity(size) - recursion(known, ones, start=identity(size) / beta)[-1]
+        same = torch.full((weights,), beta)
+        q = identity(size) - recursion(known, same, start=identity(size) / beta)[-1]
         for c2 in c2s:
             matrix = (1 - c2) * identity(size) + c2 * q
             smallest = float(torch.linalg.eigvalsh((matrix + matrix.T) / 2)[0])
@@ -478,7 +475,7 @@ class Case:
     w_b: Tensor
     w_ab: Tensor
     walks: tuple[Walk, ...]
-    overlap: float  # ‖Q P‖: the share of the weight space that P lets through
+    overlap: float  # ‖Q P‖: the most that P lets through of a direction in the weight space
     mean_weight: float  # ‖mean row of W*_A‖, relative to its rows' mean norm
 
     @property
@@ -525,16 +522,18 @@ def learn(
         ("owm", None, p.project),
         *(("eowm", c2, enhanced(p, q_ort, c2, similar)) for c2 in c2s),
     ]
+    q = identity(a.x.shape[1]) - q_ort.matrix
     return Case(
-        similar, a, b, w_a,
+        similar,
+        a,
+        b,
+        w_a,
         w_b=b.optimum(),
         w_ab=Problem(torch.cat([a.x, b.x]), torch.cat([a.y, b.y])).optimum(),
         walks=tuple(Walk(m, c2, _walk(b, w_a, way, batches, rate)) for m, c2, way in ways),
-        overlap=float(torch.linalg.matrix_norm(
-            (identity(len(p.base)) - q_ort.matrix) @ p.matrix, ord=2
-        )),
+        overlap=float(torch.linalg.matrix_norm(q @ p.matrix, ord=2)),
         mean_weight=float(w_a.mean(0).norm() / w_a.norm(dim=1).mean()),
-    )  # fmt: skip
+    )
 
 
 def two_tasks(similar: bool, generator: torch.Generator) -> tuple[Problem, Problem]:
@@ -557,9 +556,8 @@ def two_tasks(similar: bool, generator: torch.Generator) -> tuple[Problem, Probl
     here, aside = torch.linalg.qr(draw(size, 2 * inner)).Q.T.split(inner)
     middles = separation * F.normalize(draw(2, inner))
     turned = math.cos(angle) * here + math.sin(angle) * aside
-    return task(here, middles[0], 0), task(
-        turned, middles[0 if similar else 1], 0 if similar else 2
-    )
+    a = task(here, middles[0], 0)
+    return a, task(turned, middles[0], 0) if similar else task(turned, middles[1], 2)
 
 
 def enhanced(p: Projector, q_ort: Projector, c2: float, similar: bool) -> Projection:
@@ -593,29 +591,31 @@ class End:
     from_owm: float  # distance to the nearest point of OWM's walk: direction without speed
     loss_a: float
     loss_b: float
-    outside: float  # see `Line.outside`
+    outside_end: float  # see `Plane.outside`: at the end …
+    outside_most: float  # … and at the worst point
     overlap: float  # see `Case.overlap`
 
 
 def ends(case: Case) -> list[End]:
     """The numbers by which the caption of Figure 1 is judged."""
+    plane, rows = Plane(case), []
     owm = next(walk for walk in case.walks if walk.method == "owm")
-    plane = Plane(case)
-    rows = []
     for walk in case.walks:
-        end = walk.weights[-1]
-        rows.append(
-            End(
-                case.similar, walk.method, walk.c2,
-                to_b=float((end - case.w_b).norm()) / case.unit,
-                to_ab=float((end - case.w_ab).norm()) / case.unit,
-                from_owm=float(_norms(owm.weights - end).min()) / case.unit,
-                loss_a=float(case.a.loss(end)),
-                loss_b=float(case.b.loss(end)),
-                outside=plane.outside(walk.weights),
-                overlap=case.overlap,
-            )
-        )  # fmt: skip
+        end, outside = walk.weights[-1], plane.outside(walk.weights)
+        row = End(
+            case.similar,
+            walk.method,
+            walk.c2,
+            to_b=float((end - case.w_b).norm()) / case.unit,
+            to_ab=float((end - case.w_ab).norm()) / case.unit,
+            from_owm=float(_norms(owm.weights - end).min()) / case.unit,
+            loss_a=float(case.a.loss(end)),
+            loss_b=float(case.b.loss(end)),
+            outside_end=float(outside[-1]),
+            outside_most=float(outside.max()),
+            overlap=case.overlap,
+        )
+        rows.append(row)
     return rows
 
 
@@ -636,11 +636,11 @@ class Plane:
         moved = self.unit * coordinates @ self.axes
         return self.origin + moved.unflatten(-1, self.origin.shape)
 
-    def outside(self, weights: Tensor) -> float:
-        """Largest distance of a walk from the plane, relative to its greatest distance from W*_A:
-        what a picture in the plane does not show."""
+    def outside(self, weights: Tensor) -> Tensor:
+        """Of each point of a walk: its distance from the plane relative to that from W*_A.
+        A picture in the plane does not show it."""
         missing = weights - self.weights(self.coordinates(weights))
-        return float(_norms(missing).max() / _norms(weights - self.origin).max())
+        return torch.nan_to_num(_norms(missing) / _norms(weights - self.origin))  # 0/0 at W*_A
 
 
 @dataclass(frozen=True)
@@ -650,7 +650,7 @@ class Line:
     method: str
     c2: float | None
     points: np.ndarray  # steps × 2
-    outside: float  # largest distance from the plane over greatest distance from W*_A
+    outside: np.ndarray  # steps: see `Plane.outside`
 
 
 @dataclass(frozen=True)
@@ -670,25 +670,40 @@ def landscape(case: Case, points: int = 61, margin: float = 0.2) -> Landscape:
     """The case in its plane: walks, optima, and the losses on a grid that holds them all."""
     plane = Plane(case)
     lines = tuple(
-        Line(w.method, w.c2, plane.coordinates(w.weights).numpy(), plane.outside(w.weights))
-        for w in case.walks
+        Line(
+            walk.method,
+            walk.c2,
+            plane.coordinates(walk.weights).numpy(),
+            plane.outside(walk.weights).numpy(),
+        )
+        for walk in case.walks
     )
     optima = {"A": case.w_a, "B": case.w_b, "AB": case.w_ab}
     spots = {name: plane.coordinates(w).numpy() for name, w in optima.items()}
-    everything = np.concatenate([np.stack(list(spots.values())), *(line.points for line in lines)])
-    low, high = everything.min(0), everything.max(0)
-    half = (high - low) / 2 + margin * (high - low).max()
-    half[1] = max(half[1], 0.7 * half[0])  # no flat panels
-    middle = (low + high) / 2
-    x, y = (np.linspace(middle[i] - half[i], middle[i] + half[i], points) for i in (0, 1))
+    x, y = _frame([*spots.values(), *(line.points for line in lines)], points, margin)
     grid = plane.weights(torch.from_numpy(np.stack(np.meshgrid(x, y), -1)))
     a, b = (torch.stack([task.loss(row) for row in grid]).numpy() for task in (case.a, case.b))
-    rises = {
+    levels = {
         "A": _levels(case.a.loss, case.w_a, case.w_b),
         "B": _levels(case.b.loss, case.w_b, case.w_a),
         "AB": _levels(lambda w: (case.a.loss(w) + case.b.loss(w)) / 2, case.w_ab, case.w_a),
     }
-    return Landscape(case.similar, spots, lines, x, y, {"A": a, "B": b, "AB": (a + b) / 2}, rises)
+    return Landscape(case.similar, spots, lines, x, y, {"A": a, "B": b, "AB": (a + b) / 2}, levels)
+
+
+def _frame(
+    content: Sequence[np.ndarray], points: int, margin: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Grid lines around the content; 4 : 3, so that all panels have one shape."""
+    everything = np.concatenate([np.atleast_2d(part) for part in content])
+    low, high = everything.min(0), everything.max(0)
+    half = (high - low) / 2 + margin * (high - low).max()
+    half = max(half[0], half[1] / 0.75) * np.array([1.0, 0.75])
+    corner, opposite = (low + high) / 2 - half, (low + high) / 2 + half
+    return (
+        np.linspace(corner[0], opposite[0], points),
+        np.linspace(corner[1], opposite[1], points),
+    )
 
 
 def _levels(loss: Callable[[Tensor], Tensor], best: Tensor, other: Tensor) -> np.ndarray:

@@ -56,10 +56,9 @@ def write(findings: Sequence[Finding], path: Path) -> Path:
     return path
 
 
-def summary(findings: Sequence[Finding]) -> pd.DataFrame:
-    return pd.DataFrame([asdict(finding) for finding in findings]).set_index("id")[
-        ["claim", "verdict"]
-    ]
+def summary(findings: Sequence[Finding]) -> str:
+    """Claims and verdicts as a Markdown list."""
+    return "\n".join(f"- {finding.claim} → **{finding.verdict}.**" for finding in findings)
 
 
 def theorem3(result: "theory.Recursion") -> Finding:
@@ -103,16 +102,17 @@ def theorem4(cost: "theory.Cost") -> Finding:
     (published, ours), (count, our_count) = cost.slopes, cost.counted_slopes
     factor = cost.more_outputs / cost.outputs
     low, high = cost.widths[-3], cost.widths[-1]
-    bound = published < 3.2 and cost.outputs_ratio < 1.2 * factor
-    tight = cost.outputs_ratio > 0.8 * factor
+    # A time is a noisy exponent: within a fifth counts as the claim.
+    bound = published < 1.2 * 3 and cost.outputs_ratio < 1.2 * factor
+    tight = published > 0.8 * 3 and cost.outputs_ratio > 0.8 * factor
     return Finding(
         "theorem4",
         "The time of EOWM is O(N_c³ N_n) for a layer of N_c inputs and N_n neurons.",
         f"From width {low} to {high} the published form grows with the power {published:.2f} of "
         f"the width ({count:.2f} by operations, d³ + m d²), and {factor:.0f} times the neurons "
-        f"cost {cost.outputs_ratio:.2f} times the time ({cost.counted_ratio:.2f} by operations), "
-        f"not {factor:.0f} times. The equal form of this project, 2 B d², grows with the power "
-        f"{ours:.2f} ({our_count:.2f} by operations) and is "
+        f"cost {cost.outputs_ratio:.2f} times the time ({cost.counted_ratio:.2f} by operations; "
+        f"by the theorem, {factor:.0f}). The equal form of this project, 2 B d², grows with the "
+        f"power {ours:.2f} ({our_count:.2f} by operations) and is "
         f"{cost.published[-1] / cost.ours[-1]:.1f} times faster at width {high}; the two "
         f"gradients differ by {cost.difference:.0e}.",
         ("confirmed" if tight else "an upper bound, but not tight") if bound else "refuted",
@@ -122,8 +122,9 @@ def theorem4(cost: "theory.Cost") -> Finding:
 def theorem5(ranks: Sequence["theory.Rank"]) -> Finding:
     positive = [row for row in ranks if row.c1 > 0]
     equal = sum(row.eowm == row.owm for row in positive)
-    gains = sum(row.eowm > row.owm for row in positive)
+    above = sum(row.eowm > row.owm for row in positive)
     bounds = sorted({row.bound for row in positive})
+    holds = "holds" if all(row.eowm <= row.bound for row in ranks) else "fails"
     below = [row for row in ranks if row.c1 == 0 and row.eowm < row.owm]
     extra = "".join(
         f" With c1 = 0 the rank falls to {row.eowm} in the {CASES[row.similar]} case."
@@ -135,25 +136,28 @@ def theorem5(ranks: Sequence["theory.Rank"]) -> Finding:
         f"rank(P_EOWM) = rank(P_OWM) = {positive[0].owm} in {equal} of {len(positive)} "
         f"combinations of c1 > 0, c2 and case; the paper's bound says up to "
         f"{' or '.join(map(str, bounds))}.{extra}",
-        "the bound holds, the gain does not exist"
-        if equal == len(positive)
-        else f"confirmed in {gains} of {len(positive)} combinations",
+        f"the bound {holds}, but EOWM gains no rank"
+        if not above
+        else f"the bound {holds}, and EOWM gains rank in {above} of {len(positive)} combinations",
     )
 
 
 def order(leaks: Sequence["theory.Leak"]) -> Finding:
+    """A leak below 1e-6 is what a small α leaves; above, the order is to blame."""
     kept = max(row.p_last for row in leaks)
-    moved = [row for row in leaks if row.c2 > 0]
-    per_c2 = [row.q_last / row.c2 for row in moved]
-    if kept < 1e-6 and min(per_c2) > 1e-6:
-        verdict = "true if P acts last, false for Eq. 8 taken literally"
+    per_c2 = [row.q_last / row.c2 for row in leaks if row.c2 > 0]
+    low, high = (f"{share:.2f}" for share in (min(per_c2), max(per_c2)))
+    if kept >= 1e-6:
+        verdict = "false"
+    elif max(per_c2) < 1e-6:
+        verdict = "true in both orders"
     else:
-        verdict = "true in both orders" if max(per_c2) <= 1e-6 else "false"
+        verdict = "true if P acts last, false for Eq. 8 taken literally"
     return Finding(
         "order",
         "Old input-output mappings stay fixed under ΔW P_EOWM (Section 2.1, Eq. 8).",
-        f"With P last, at most {kept:.0e} of the change at stored inputs gets through, for every "
-        f"c2. With Q last it is {min(per_c2):.2f} to {max(per_c2):.2f} times c2.",
+        f"With P last, at most {kept:.0e} of the disturbance at stored inputs gets through, for "
+        f"every c2. With Q last it is {low if low == high else f'{low} to {high}'} times c2.",
         verdict,
     )
 
@@ -162,16 +166,17 @@ def initial_beta(rows: Sequence["theory.Start"]) -> Finding:
     """β = c2 is the border, where rounding decides the sign: EXACT counts as zero."""
     ascent = [row for row in rows if row.smallest < -EXACT]
     still = [row for row in rows if abs(row.smallest) <= EXACT]
-    where = "; ".join(f"β = {row.beta:g} with c2 = {row.c2:g}" for row in ascent)
-    stop = "; ".join(f"β = {row.beta:g} with c2 = {row.c2:g}" for row in still)
+    where, stop = (
+        "; ".join(f"β = {r.beta:g} with c2 = {r.c2:g}" for r in rs) for rs in (ascent, still)
+    )
     rule = all((row.beta < row.c2) == (row in ascent) for row in rows)
     return Finding(
         "initial-beta",
         "Q_ort starts at I/β (Algorithm 1, line 1).",
         f"c1 I + c2 Q has a negative eigenvalue, gradient ascent, in {len(ascent)} of "
         f"{len(rows)} settings ({where or 'none'})"
-        + (f"; it is singular, so learning stops, at {stop}" if stop else "")
-        + (". In all of them, and only there, β < c2." if rule and ascent else "."),
+        + (f", and a zero, where learning stops, in {len(still)} ({stop})" if still else "")
+        + (". The eigenvalue is negative exactly where β < c2." if rule and ascent else "."),
         "refuted for small β: only the start I agrees with Eq. 4"
         if ascent
         else "harmless in all settings tried",
@@ -196,9 +201,10 @@ def caption(ends: Sequence["theory.End"], similar: bool) -> Finding:
     owm = here[here.method == "owm"].reset_index(drop=True)
     sentences = [
         f"OWM ends {owm.to_ab.mean():.2f} from the joint optimum and {owm.to_b.mean():.2f} from "
-        f"B's (mean of {len(owm)} seeds; 1 = the distance between A's and B's optima)."
+        f"B's (mean of {len(owm)} seeds; 1 is the distance between A's and B's optima, and less "
+        f"than {SAME:g} counts as nothing)."
     ]
-    gains = {}
+    gains = {}  # row by row: the same seeds in the same order
     for c2, eowm in here[here.method == "eowm"].groupby("c2"):
         gains[c2] = float((owm.to_ab - eowm.reset_index(drop=True).to_ab).mean())
         sentences.append(
@@ -208,21 +214,24 @@ def caption(ends: Sequence["theory.End"], similar: bool) -> Finding:
         )
     sentences.append(
         f"P lets at most {100 * here.overlap.mean():.0f} % of a direction in the weight space "
-        "through (spectral norm of Q P)."
+        "through (spectral norm of Q P, mean of the seeds)."
     )
     to_b = int((owm.to_b < owm.to_ab).sum())
-    nearer = [c2 for c2, gain in gains.items() if gain > SAME]
-    halves = (
-        f"OWM ends nearer to the optimum of B in {to_b} of {len(owm)} seeds",
-        f"EOWM ends nearer to the joint optimum than OWM for {len(nearer)} of {len(gains)} c2",
-    )
+    nearer = [f"{c2:g}" for c2, gain in gains.items() if gain > SAME]
+    goals = {
+        0: "to the joint optimum than to B's",
+        len(owm): "to B's optimum than to the joint one",
+    }
+    goal = goals.get(to_b, f"to B's optimum than to the joint one in {to_b} of {len(owm)} seeds")
+    better = f"nearer to the joint one for c2 = {', '.join(nearer)}"
     confirmed = to_b == len(owm) and len(nearer) == len(gains)
     return Finding(
         f"figure1-{CASES[similar]}",
         f"On {CASES[similar]} tasks P_OWM goes towards the optimum of B, P_EOWM towards the "
         "joint optimum.",
         " ".join(sentences),
-        f"{'confirmed' if confirmed else 'not reproduced'}: {halves[0]}; {halves[1]}",
+        f"{'confirmed' if confirmed else 'not reproduced'}: OWM ends nearer {goal}, and "
+        f"EOWM gets {better if nearer else 'no nearer to the joint one'} than OWM",
     )
 
 
@@ -290,7 +299,7 @@ def end_table(ends: Sequence["theory.End"]) -> pd.DataFrame:
         "from_owm": "off OWM's path",
         "loss_a": "loss of A",
         "loss_b": "loss of B",
-        "outside": "out of plane",
+        "outside_end": "out of plane",
     }
     frame = _frame(ends)
     frame["method"] = [
@@ -354,19 +363,24 @@ def _landscape(panel: Axes, landscape: "theory.Landscape") -> None:
         panel.plot(*spot, marker="*", color="black", markersize=7, markeredgecolor="white",
                    markeredgewidth=0.5, zorder=6)  # fmt: skip
         _label(panel, f"$W^*_{{{name}}}$", (spot[0], spot[1]))
-    outside = max(line.outside for line in landscape.lines)
-    panel.text(
-        0.985, 0.02, f"out of this plane: at most {100 * outside:.0f} %", fontsize=6,
-        transform=panel.transAxes, ha="right", va="bottom", color="#444444", path_effects=_halo(),
-    )  # fmt: skip
+    _note_outside(panel, landscape.lines)
     panel.set_aspect("equal")
-    panel.set_xlim(x[0], x[-1])
-    panel.set_ylim(y[0], y[-1])
+    panel.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    panel.set(xlabel="along $W^*_B - W^*_A$", ylabel="across, towards $W^*_{AB}$")
     panel.grid(False)
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_locator(MultipleLocator(0.5))
-    panel.set_xlabel("along $W^*_B - W^*_A$")
-    panel.set_ylabel("across, towards $W^*_{AB}$")
+
+
+def _note_outside(panel: Axes, lines: Sequence["theory.Line"]) -> None:
+    """What the plane does not show, relative to the distance from W*_A."""
+    end = max(100 * line.outside[-1] for line in lines)
+    most = max(100 * line.outside.max() for line in lines)
+    panel.text(
+        0.985, 0.02, f"out of this plane: ≤ {end:.0f} % at the ends, ≤ {most:.0f} % before",
+        fontsize=6, transform=panel.transAxes, ha="right", va="bottom", color="#444444",
+        path_effects=_halo(),
+    )  # fmt: skip
 
 
 def _walk(method: str, c2: float | None) -> dict[str, Any]:
