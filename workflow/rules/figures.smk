@@ -22,7 +22,9 @@ NOTEBOOKS = {
     "table3": expand("tables/table3.{kind}", kind=["csv", "md", "tex"]),
     "figure3": expand("figures/figure3.{kind}", kind=["pdf", "png"]),
     "theorems": ["tables/theorems.csv"]
-    + expand("figures/{name}.{kind}", name=["figure1", "theorem4"], kind=["pdf", "png"]),
+    + expand(
+        "figures/{name}.{kind}", name=["figure1", "theorem4"], kind=["pdf", "png"]
+    ),
 }
 
 for name, products in NOTEBOOKS.items():
