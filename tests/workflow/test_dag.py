@@ -5,8 +5,10 @@ The tests of this file run in order and share one project folder.
 
 import json
 import re
+import shutil
 
 import pytest
+from project import Project
 
 from eowm import records
 
@@ -86,6 +88,18 @@ def test_a_missing_record_is_trained_again_alone(built) -> None:
     after = json.loads(path.read_text())
     assert after["accuracy"] == before["accuracy"]
     assert jobs(result.stdout)["total"] == 2  # the run and its target
+
+
+def test_records_of_a_fresh_clone_are_not_trained_again(built, tmp_path) -> None:
+    clone = Project(tmp_path)
+    records_folder = "paper_figures/smoke/records"
+    shutil.copytree(built.folder / records_folder, clone.folder / records_folder)
+    (clone.folder / records_folder / "table2/cifar10-5/joint/seed0.json").unlink()
+    planned = jobs(clone.snakemake("-n").stdout)
+    assert {rule for rule in planned if rule.startswith(("train_", "fetch"))} == {
+        "fetch", "train_table2_cifar10-5_joint",
+    }  # fmt: skip
+    assert planned["fetch"] == 1
 
 
 def test_drawing_from_existing_records_trains_nothing(built) -> None:

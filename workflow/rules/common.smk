@@ -62,6 +62,23 @@ def dataset(cell) -> str:
     return CONFIG.resolve(cell, 0, PRESET).dataset
 
 
+def dataset_for(cell):
+    """The manifest a run needs first, as an input function.
+
+    It is `ancient`: fetching again retrains nothing. A record that came with the repository needs
+    no dataset: without one, Snakemake would fetch it and train again.
+    """
+
+    def manifest(wildcards):
+        path = WORK / "data" / f"{dataset(cell)}.json"
+        came_with_the_clone = (
+            Path(record(cell, wildcards.seed)).exists() and not path.exists()
+        )
+        return [] if came_with_the_clone else ancient(str(path))
+
+    return manifest
+
+
 def wanted_records() -> list[str]:
     """Every record of the grid, or those that exist where nothing is to be trained."""
     every = [path for cell in CELLS for path in records_of(cell)]

@@ -1,9 +1,8 @@
 # One training rule per cell of the tables, with the seed as its wildcard, and one target per cell.
 #
 # `settings` makes a finished cell run again when a setting or the version of its method changes,
-# and only then: comments and refactorings in the package are not seen. The dataset is `ancient`:
-# fetching it again does not retrain anything. Checkpoints are no outputs, because Snakemake
-# deletes outputs before a rerun; an interrupted run continues from its own.
+# and only then: comments and refactorings in the package are not seen. Checkpoints are no outputs,
+# because Snakemake deletes outputs before a rerun; an interrupted run continues from its own.
 
 MEMORY_MB = {"mnist": 1500, "cifar10": 3000, "cifar100": 6000}
 
@@ -13,7 +12,7 @@ for cell in CELLS:
         name:
             f"train_{cell.rule}"
         input:
-            manifest=ancient(WORK / "data" / f"{dataset(cell)}.json"),
+            manifest=dataset_for(cell),
         output:
             record=record(cell),
         log:
