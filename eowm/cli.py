@@ -117,7 +117,7 @@ def train(
     method: Annotated[str, typer.Argument(help="e.g. owm, or method:variant")],
     seed: Annotated[int, typer.Option(min=0)] = 0,
     preset: PresetOption = None,
-    out: Annotated[Path | None, typer.Option(help="Record file; default: its place.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Record file.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")] = "auto",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="key=value, e.g. epochs=3 (repeatable).")
@@ -129,7 +129,10 @@ def train(
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads.")] = None,
     table: Annotated[str | None, typer.Option(help="Table that the cell belongs to.")] = None,
 ) -> None:
-    """Train one cell with one seed and write its record; an interrupted run is continued."""
+    """Train one cell with one seed and write its record; an interrupted run is continued.
+
+    With --set, the record goes to results/<preset>/tried, unless --out says where.
+    """
     config = load_config()
     preset = _preset(config, preset)
     cell = _find_cell(config, table, scenario, method)
@@ -142,6 +145,9 @@ def train(
 
     if threads:
         torch.set_num_threads(threads)
+    if set_:
+        place = paths.ROOT / paths.tried(preset, cell.name, seed, settings.hash())
+        out, checkpoint = out or place, checkpoint or place.with_suffix(".pt")
     out = out or paths.ROOT / paths.record(preset, cell.name, seed)
     checkpoint = checkpoint or paths.ROOT / paths.checkpoint(preset, cell.name, seed)
     saved = Checkpoint(checkpoint, settings.hash())

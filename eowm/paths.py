@@ -44,6 +44,11 @@ def checkpoint(preset: str, cell: str, seed: int | str) -> Path:
     return RESULTS / preset / "checkpoints" / cell_path(cell) / f"seed{seed}.pt"
 
 
+def tried(preset: str, cell: str, seed: int | str, settings_hash: str) -> Path:
+    """A run with settings changed on the command line; it never takes the place of a record."""
+    return RESULTS / preset / "tried" / cell_path(cell) / f"seed{seed}-{settings_hash}.json"
+
+
 def cell_path(cell: str) -> str:
     """`method:variant` on the command line is `method/variant` in a path."""
     return cell.replace(":", "/")

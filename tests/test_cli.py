@@ -86,6 +86,23 @@ def test_kill_9_and_restart_gives_the_same_record(cache, tmp_path) -> None:
     assert lasting(whole) == lasting(resumed)
 
 
+def test_a_run_with_changed_settings_takes_no_records_place(cache, tmp_path) -> None:
+    for name in ("config.yaml", "Snakefile"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    result = subprocess.run(
+        [sys.executable, "-m", "eowm", *ARGUMENTS[:-1], "epochs=1"],
+        cwd=tmp_path,
+        env=environment(cache),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    assert not (tmp_path / "paper_figures").exists()
+    (made,) = (tmp_path / "results/smoke/tried/table2/shuffled-mnist-10/owm").glob("seed0-*.json")
+    assert json.loads(made.read_text())["settings"]["training"]["epochs"] == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
