@@ -162,6 +162,31 @@ def train(
 
 
 @app.command()
+def sweep(
+    scenario: Annotated[str, typer.Argument(help="e.g. shuffled-mnist-3")],
+    method: Annotated[str, typer.Argument(help="e.g. ewc")],
+    key: Annotated[str, typer.Argument(help="the setting, e.g. strength")],
+    values: Annotated[list[str], typer.Argument(help="its values")],
+    out: Annotated[Path, typer.Option(help="CSV file.")],
+    preset: PresetOption = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0.")] = 1,
+    first_tasks: Annotated[int, typer.Option(min=1, help="Learn only so many tasks.")] = 2,
+) -> None:
+    """Choose a setting on validation images of a scenario's first tasks."""
+    config = load_config()
+    preset = _preset(config, preset)
+    cell = _find_cell(config, None, scenario, method)
+    parsed = [parse_overrides([f"{key}={value}"])[key] for value in values]
+
+    from eowm import sweeps
+
+    found = sweeps.sweep(config, cell, preset, key, parsed, range(seeds), first_tasks)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    found.to_csv(out, index=False)
+    print(found.groupby("value").validation_accuracy.agg(["mean", "count"]).to_string())
+
+
+@app.command()
 def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
     """One record, readable."""
     from eowm import records

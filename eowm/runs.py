@@ -29,8 +29,12 @@ def train(
     device: str = "auto",
     checkpoint: Checkpoint | None = None,
     quiet: bool = False,
+    first_tasks: int | None = None,
 ) -> records.Record:
-    """Train a cell with one seed. With a checkpoint, an interrupted run is continued."""
+    """Train a cell with one seed. With a checkpoint, an interrupted run is continued.
+
+    With `first_tasks`, the run stops after so many tasks (for choosing settings).
+    """
     where = torch.device(pick_device(device))
     environment = _environment(where)  # now: the files may change while the run goes on
     arrays, manifest = store.load(
@@ -42,7 +46,7 @@ def train(
     method = methods.find(settings.method)(net, settings)
     title = f"{cell.name} seed {settings.seed}"
     with Reporter(title, settings.tasks, settings.training.epochs, quiet) as reporter:
-        state = Loop(method, stream, settings, reporter, checkpoint).run()
+        state = Loop(method, stream, settings, reporter, checkpoint, first_tasks).run()
     return records.Record(
         schema_version=records.SCHEMA_VERSION,
         cell=records.CellOfRun(

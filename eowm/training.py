@@ -63,11 +63,12 @@ class Loop:
         settings: RunSettings,
         reporter: Reporter,
         checkpoint: Checkpoint | None = None,
+        first_tasks: int | None = None,
     ) -> None:
         self.method, self.stream, self.settings = method, stream, settings
         self.training = settings.training
         self.reporter, self.checkpoint = reporter, checkpoint
-        self.phases = 1 if method.pools_tasks else stream.tasks
+        self.phases = 1 if method.pools_tasks else first_tasks or stream.tasks
         self.state = State(
             accuracy=[None] * stream.tasks,
             validation=[None] * stream.tasks,

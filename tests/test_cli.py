@@ -134,3 +134,14 @@ def test_cells_lists_every_cell_with_its_command(cache, config) -> None:
     lines = run(cache, "cells", "--names").stdout.split()
     assert lines == [cell.name for cell in config.cells()]
     assert "eowm train cifar10-5 owm --seed 0 --preset quick" in run(cache, "cells").stdout
+
+
+def test_a_sweep_reports_validation_accuracy_only(cache, tmp_path) -> None:
+    out = tmp_path / "sweep.csv"
+    result = run(cache, "sweep", "shuffled-mnist-3", "ewc", "strength", "0", "1e4", "--preset",
+                 "smoke", "--out", out)  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    lines = out.read_text().splitlines()
+    assert lines[0].endswith("setting,value,seed,validation_accuracy")
+    assert len(lines) == 3
+    assert "test" not in out.read_text()
