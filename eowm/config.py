@@ -245,8 +245,17 @@ def parse_overrides(assignments: list[str]) -> dict[str, Any]:
         place = overrides
         for parent in parents:
             place = place.setdefault(parent, {})
-        place[last] = yaml.safe_load(value)
+        place[last] = _value(value)
     return overrides
+
+
+def _value(text: str) -> Any:
+    """As YAML reads it, except that `1e3` is a number, too."""
+    value = yaml.safe_load(text)
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def config_schema() -> str:

@@ -75,6 +75,7 @@ def test_a_variant_changes_only_what_it_names(values: dict) -> None:
 
 
 def test_overrides_from_the_command_line(config: Config) -> None:
+    assert parse_overrides(["a=1e3", "b=last", "c=null"]) == {"a": 1000.0, "b": "last", "c": None}
     overrides = parse_overrides(["epochs=3", "alpha.conv=[1, 0.1]", "hidden=[8, 8]"])
     run = config.resolve(config.cell("table2/cifar10-5/owm"), 0, "quick", overrides)
     assert (run.training.epochs, run.net.hidden) == (3, (8, 8))
