@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from eowm.analysis import style
-from eowm.analysis.results import MARKS, accuracy_so_far, mean, summarise, t_interval
+from eowm.analysis.results import MARKS, NOT_RUN, accuracy_so_far, mean, summarise, t_interval
 from eowm.config import Config
 
 FIGURE3_PANELS = (  # (a) to (h), in the order of the paper's caption
@@ -60,7 +60,7 @@ def figure3(runs: pd.DataFrame, config: Config, columns: int = 4) -> Figure:
         figure.legend(
             handles=_legend(end_points, config),
             loc="outside lower center",
-            ncols=columns if columns < 4 else 5,
+            ncols=2 if columns <= 2 else 4,
         )
     return figure
 
@@ -132,7 +132,9 @@ def _panel_notes(cells: pd.DataFrame, config: Config) -> list[str]:
         return ["not in the grid"]
     notes = []
     for mark in MARKS:
-        rows = cells[cells.marks.str.contains(mark.letter)].row
+        marked = cells[cells.marks.str.contains(mark.letter)]
+        # A curve over fewer seeds than planned was run; the tables give its number of runs.
+        rows = (marked[marked.n == 0] if mark.name == NOT_RUN else marked).row
         if len(rows):
             everyone = len(rows) == len(cells[cells.n > 0]) and mark.letter in "rst"
             names = ", ".join(style.title(config, row) for row in rows)
@@ -165,12 +167,10 @@ def _legend(cells: pd.DataFrame, config: Config) -> list[Line2D | Patch]:
         look, title = style.look(config, row), style.title(config, row)
         if not cells[cells.row == row].n.any():
             title += " (no result)"
-        if row == style.CEILING:
-            title += " (all tasks at once)"
         handles.append(
             Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line, label=title)
         )
     if (cells.n > 1).any():
-        handles.append(Patch(color="#777777", alpha=0.3, label="95 % t-interval over seeds"))
-    handles.append(Line2D([], [], **_hollow("#777777", "o"), label="hollow: the paper's end point"))
+        handles.append(Patch(color="#777777", alpha=0.3, label="95 % t-interval"))
+    handles.append(Line2D([], [], **_hollow("#777777", "o"), label="hollow: the paper's end"))
     return handles
