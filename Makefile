@@ -16,7 +16,7 @@ SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) --config pres
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
-	@echo; echo "Variables: PRESET=smoke|quick|paper (now $(PRESET)), PROFILE=name of a folder in profiles/ (now $(PROFILE))"
+	@echo; echo "Variables: PRESET=smoke|quick|tenth|paper (now $(PRESET)), PROFILE=name of a folder in profiles/ (now $(PROFILE))"
 
 env: $(STAMP)  ## create .venv with the locked versions
 # The lock is a constraint, not a list to install: pip picks torch's CPU or CUDA build by itself.

@@ -6,8 +6,8 @@ F = E_x Σ_y p(y|x) (∂ log p(y|x)/∂θ)², exact for few classes, with one sa
 
 All quadratics together are one: their gradient is A (θ − θ*) − b with A = Σ Fⱼ, where θ* is the
 latest anchor and b collects what the earlier anchors differ from it. So memory does not grow with
-tasks. The penalty takes an implicit step, θ ← θ − s (A (θ − θ*) − b)/(1 + s A) with s = λ · rate:
-the same minima as the explicit one, and stable for every λ.
+tasks. The penalty takes an implicit step, θ ← θ − s (A (θ − θ*) − b)/(1 + s A), stable for every λ.
+With s = λ · rate/(1 − momentum) it rests where the gradient of the whole loss is zero.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ class EWC(Method):
 
     @torch.no_grad()
     def _pull_back(self) -> None:
-        step = self.options.strength * self.training.learning_rate
+        step = self.options.strength * self.training.learning_rate / (1 - self.training.momentum)
         if step == 0.0:
             return
         for name, layer in layers(self.net):

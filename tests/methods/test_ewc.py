@@ -120,3 +120,29 @@ def test_online_keeps_one_anchor(resolve, arrays) -> None:
     assert torch.all(method.precision["fc1"] == 1 + 0.5 + 0.25)
     assert torch.all(method.pull["fc1"] == 0)
     assert torch.equal(method.anchor["fc1"], method.net.fc1.weight)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_it_rests_where_the_whole_loss_has_no_gradient(resolve, arrays, momentum) -> None:
+    """CE + ½ λ Σ F (θ − θ*)², differentiated by autograd where the steps end.
+
+    A linear model: with ReLU the minimum may lie in a kink, where no gradient is zero.
+    """
+    settings = resolve("shuffled-mnist-3", "ewc", strength=1.0, norm_penalty=0.0, hidden=(),
+                       momentum=momentum, learning_rate=0.02 * (1 - momentum))  # fmt: skip
+    stream = streams.build(settings, arrays("mnist"))
+    method = make(settings, stream)
+    method.begin_task(stream.task(0))
+    method._consolidate({n: 0.5 + torch.rand_like(w) for n, w in method.anchor.items()})
+    x, y = stream.task(1).train.batch(slice(0, 100))
+    for _ in range(1000):
+        method.observe(x, y, 0.0)
+    weights = [layer.weight for _, layer in nets.layers(method.net)]
+    loss = torch.nn.functional.cross_entropy(method.net(x), y)
+    alone = torch.autograd.grad(loss, weights, retain_graph=True)
+    for name, layer in nets.layers(method.net):
+        moved = (layer.weight - method.anchor[name]).square()
+        loss = loss + 0.5 * (method.precision[name] * moved).sum()
+    together = torch.autograd.grad(loss, weights)
+    for first, second in zip(alone, together, strict=True):
+        assert second.norm() < 1e-3 * first.norm()
