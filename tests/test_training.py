@@ -10,10 +10,10 @@ from eowm.checkpoint import Checkpoint
 from eowm.data import streams
 from eowm.errors import CheckpointError
 from eowm.progress import Reporter
+from eowm.settings import OPTIONS
 from eowm.training import Loop, seed_everything
 
-CASES = [("shuffled-mnist-3", "finetune"), ("shuffled-mnist-3", "owm"), ("cifar10-5", "owm"),
-         ("cifar10-5", "joint")]  # fmt: skip
+CASES = [(scenario, method) for method in OPTIONS for scenario in ("shuffled-mnist-3", "cifar10-5")]
 
 
 class Stopped(Exception):
