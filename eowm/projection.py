@@ -154,24 +154,31 @@ class GradientSpan:
         parts += [rows.double() @ rows.double().T for rows in self.explicit.values()]
         return torch.stack(parts).sum(0)
 
-    def products(self, gradients: Mapping[str, Tensor]) -> Tensor:
-        """J g in float64."""
+    def products(self, batch: Mapping[str, tuple[Tensor, Tensor]],
+                 gradients: Mapping[str, Tensor]) -> Tensor:  # fmt: skip
+        """J g in float64. A batch's gradient in a linear layer is a sum of δxᵀ, too, so its product
+        with a kept gradient is one of vectors, (xᵢ·x)(δᵢ·δ) summed, and never one of matrices."""
         total: Tensor | float = 0.0
         for name, (x, delta) in self.factors.items():
-            total = total + ((x @ gradients[name].T) * delta).sum(1).double()
+            its_x, its_delta = batch[name]
+            total = total + ((x @ its_x.T) * (delta @ its_delta.T)).sum(1).double()
         for name, rows in self.explicit.items():
             total = total + (rows @ gradients[name].flatten()).double()
         assert isinstance(total, Tensor)
         return total
 
-    def project(self, gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Gradients by layer, without their component in the span."""
+    def project(self, batch: Mapping[str, tuple[Tensor, Tensor]],
+                gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:  # fmt: skip
+        """Gradients by layer, without their component in the span; `batch` holds the x and δ that
+        the gradients of linear layers are made of."""
         if self.inverse is None:
             return dict(gradients)
-        coefficients = (self.inverse @ self.products(gradients)).to(torch.float32)
+        coefficients = (self.inverse @ self.products(batch, gradients)).to(torch.float32)
         result = {}
         for name, (x, delta) in self.factors.items():
-            result[name] = gradients[name] - (delta * coefficients[:, None]).T @ x
+            result[name] = torch.addmm(
+                gradients[name], (delta * coefficients[:, None]).T, x, alpha=-1
+            )
         for name, rows in self.explicit.items():
             result[name] = gradients[name] - (coefficients @ rows).view_as(gradients[name])
         return {name: result[name] for name in gradients}

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from eowm.data.streams import Task
+from eowm.errors import ConfigError
 from eowm.methods.base import Method, Tap, output_gradients
 from eowm.nets import layers
 from eowm.projection import GradientSpan
@@ -29,6 +30,10 @@ class OGD(Method):
 
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
+        if self.training.norm_penalty:
+            raise ConfigError(
+                "norm_penalty must be 0 for OGD: it projects the loss of a batch alone"
+            )
         self.layers = dict(layers(net))
         self.taps = {name: Tap(layer) for name, layer in self.layers.items()}
         self.span = GradientSpan()
@@ -42,7 +47,8 @@ class OGD(Method):
             for name, layer in self.layers.items()
             if layer.weight.grad is not None
         }
-        for name, projected in self.span.project(gradients).items():
+        batch = {name: (tap.x, tap.delta) for name, tap in self.taps.items()}
+        for name, projected in self.span.project(batch, gradients).items():
             self.layers[name].weight.grad = projected
 
     def end_task(self, task: Task) -> None:

@@ -6,6 +6,7 @@ from test_owm import batches, network
 
 from eowm import methods, nets
 from eowm.data import streams
+from eowm.errors import ConfigError
 from eowm.projection import GradientSpan
 
 
@@ -27,6 +28,16 @@ def explicit_gradients(net, x, y, outputs: str) -> torch.Tensor:
     return torch.stack(rows).double()
 
 
+def batch_gradients(method, stream, task: int):
+    """The gradient of a batch's loss by layer, and the factors it is made of."""
+    x, y = stream.task(task).train.batch(slice(20, 50))
+    method.net.eval()
+    method.net.zero_grad()
+    torch.nn.functional.cross_entropy(method.net(x), y).backward()
+    gradients = {name: layer.weight.grad for name, layer in method.layers.items()}
+    return {name: (tap.x, tap.delta) for name, tap in method.taps.items()}, gradients
+
+
 def flatten(gradients) -> torch.Tensor:
     return torch.cat([g.flatten() for g in gradients.values()]).double()
 
@@ -42,8 +53,8 @@ def test_kernel_form_equals_qr_on_explicit_gradients(
     x, y = stream.task(0).train.batch(slice(0, images))
     method._keep(x, y)
     method.span.build()
-    gradients = {n: torch.randn(la.weight.shape) for n, la in method.layers.items()}
-    ours = flatten(method.span.project(gradients))
+    batch, gradients = batch_gradients(method, stream, 1)
+    ours = flatten(method.span.project(batch, gradients))
 
     rows = explicit_gradients(method.net, x, y, outputs)
     basis, triangle = torch.linalg.qr(rows.T)
@@ -64,8 +75,9 @@ def test_parallel_gradients_do_no_harm() -> None:
     once = GradientSpan()
     once.extend({"fc1": (x, delta)}, {})
     once.build()
-    g = {"fc1": torch.randn(5, 8)}
-    assert torch.allclose(span.project(g)["fc1"], once.project(g)["fc1"], atol=1e-5)
+    batch = {"fc1": (torch.randn(7, 8), torch.randn(7, 5))}
+    g = {"fc1": batch["fc1"][1].T @ batch["fc1"][0]}
+    assert torch.allclose(span.project(batch, g)["fc1"], once.project(batch, g)["fc1"], atol=1e-5)
 
 
 def learn(method, stream, tasks: int = 2) -> dict[str, torch.Tensor]:
@@ -109,7 +121,6 @@ def test_kept_outputs_do_not_change_to_first_order(resolve, arrays) -> None:
 def test_without_drift_ogd_plus_is_ogd(resolve, arrays) -> None:
     """Taken twice at the same weights, new gradients span what the old ones did."""
     data, projected = arrays("mnist"), {}
-    g = None
     for name, extra in (
         ("ogd", {}),
         ("ogd-plus", {"basis": "replace"}),
@@ -121,8 +132,15 @@ def test_without_drift_ogd_plus_is_ogd(resolve, arrays) -> None:
         for t in range(2):  # no learning in between
             torch.manual_seed(t)
             method.end_task(stream.task(t))
-        g = g or {n: torch.randn(la.weight.shape) for n, la in method.layers.items()}
-        projected[name, *extra.values()] = flatten(method.span.project(g))
+        projected[name, *extra.values()] = flatten(
+            method.span.project(*batch_gradients(method, stream, 2))
+        )
     first = projected["ogd",]
     for other in projected.values():
         assert (other - first).norm() / first.norm() < 1e-5
+
+
+def test_a_norm_penalty_is_refused(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "ogd", norm_penalty=1e-3)
+    with pytest.raises(ConfigError, match="norm_penalty must be 0"):
+        make(settings, streams.build(settings, arrays("mnist")))
