@@ -38,8 +38,9 @@ figures: env  ## tables, figures and report from the records at hand, without tr
 test: env  ## the test suite
 	$(RUN) python -m pytest -n 2 --dist loadfile
 
-bench: env  ## what projection costs, as ratios
+bench: env  ## what projection, the Fisher information and OGD cost, as ratios
 	$(RUN) python benchmarks/projection.py
+	$(RUN) python benchmarks/baselines.py
 
 lint: env  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -9,20 +9,15 @@ The published formulation (gradient · P, explicit P·Q, loops of rank-1 updates
 """
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 
 import torch
-from rich.console import Console
-from rich.progress import track
+from common import goal, interleaved, network, random_task, show
 from rich.table import Table
 
-from eowm import methods, nets
+from eowm import methods
 from eowm.config import load_config
-from eowm.data.streams import Split, Task
 from eowm.reference import PlainEOWM
-from eowm.training import seed_everything
 
 GOALS = {"owm": (1.3, 4.0), "eowm": (1.7, 8.0)}  # largest step ratio, smallest gain
 
@@ -33,15 +28,8 @@ def main() -> None:
     steps = build_steps(arguments.scenario, arguments.batch)
     for step in steps.values():  # warm up, and fill the lazy factors to their mean length
         step()
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in track(range(arguments.repeats), description="measuring"):
-        for name, step in steps.items():
-            count = 1 if name.startswith("published") else arguments.steps
-            started = time.perf_counter()
-            for _ in range(count):
-                step()
-            seconds[name].append((time.perf_counter() - started) / count)
-    show(arguments, {name: statistics.median(times) for name, times in seconds.items()})
+    counts = {name: 1 if name.startswith("published") else arguments.steps for name in steps}
+    report(arguments, interleaved(steps, arguments.repeats, counts))
 
 
 def parse() -> argparse.Namespace:
@@ -61,7 +49,7 @@ def build_steps(scenario: str, batch: int) -> dict[str, Callable[[], object]]:
     for name in ("finetune", "owm", "eowm"):
         cell = config.cell(f"table2/{scenario}/{name}")
         settings = config.resolve(cell, 0, "paper", {"batch_size": batch})
-        task = random_task(settings.dataset, batch)
+        task = random_task(settings.dataset)
         x, y = task.train.batch(slice(0, batch))
         method = methods.find(name)(network(settings, task), settings)
         method.begin_task(task)
@@ -78,22 +66,7 @@ def build_steps(scenario: str, batch: int) -> dict[str, Callable[[], object]]:
     return steps
 
 
-def random_task(dataset: str, batch: int) -> Task:
-    """Speed does not depend on what is in the images."""
-    torch.manual_seed(0)
-    shape = (1, 28, 28) if dataset == "mnist" else (3, 32, 32)
-    images = torch.randint(256, (max(batch, 1000), *shape), dtype=torch.uint8)
-    labels = torch.randint(10, (len(images),))
-    return Task(0, tuple(range(10)), Split(images, labels, lambda u: u.float() / 255))
-
-
-def network(settings, task: Task) -> torch.nn.Module:
-    seed_everything(0)
-    classes = 100 if settings.dataset == "cifar100" else 10
-    return nets.build(settings.net, tuple(task.train.images.shape[1:]), classes)
-
-
-def show(arguments: argparse.Namespace, seconds: dict[str, float]) -> None:
+def report(arguments: argparse.Namespace, seconds: dict[str, float]) -> None:
     sgd = seconds["finetune"]
     table = Table(
         "method", "step", "÷ SGD", "goal", "published step", "overhead gain", "goal", box=None,
@@ -106,11 +79,11 @@ def show(arguments: argparse.Namespace, seconds: dict[str, float]) -> None:
         gain = (published - sgd) / (seconds[name] - sgd)
         table.add_row(
             name, f"{seconds[name] * 1e3:.1f} ms", f"{ratio:.2f}×",
-            f"≤ {largest}× {'met' if ratio <= largest else 'MISSED'}",
+            goal(ratio, "≤", largest, "×"),
             f"{published * 1e3:.0f} ms", f"{gain:.1f}×",
-            f"≥ {smallest:g}× {'met' if gain >= smallest else 'MISSED'}",
+            goal(gain, "≥", smallest, "×"),
         )  # fmt: skip
-    Console(width=None if Console().is_terminal else 140).print(table)
+    show(table)
 
 
 if __name__ == "__main__":
