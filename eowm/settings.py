@@ -186,6 +186,18 @@ class ErMirOptions(Options):
     )
 
 
+class AeMirOptions(Options):
+    """MIR with a memory of codes behind an autoencoder (Aljundi et al., 2019: "hybrid")."""
+
+    any_net = True
+    memory: int = Field(ge=0, description="MIR: images or codes kept, of all tasks together")
+    candidates: int = Field(gt=0, description="kept codes of earlier tasks drawn for each batch")
+    replayed: int = Field(gt=0, description="size of the replayed batch")
+    classifier_epochs: int = Field(
+        1, gt=0, description="the classifier learns only in the last epochs of a task, so many"
+    )
+
+
 OPTIONS: dict[str, type[Options]] = {
     "finetune": FinetuneOptions,
     "joint": JointOptions,
@@ -195,6 +207,7 @@ OPTIONS: dict[str, type[Options]] = {
     "ogd": OgdOptions,
     "ogd-plus": OgdPlusOptions,
     "er-mir": ErMirOptions,
+    "ae-mir": AeMirOptions,
 }
 
 

@@ -41,8 +41,12 @@ class Reservoir:
 
     def draw(self, count: int, before: int) -> Tensor:
         """Slots with items of tasks before this one: `count` different ones, or all there are."""
-        earlier = ((self.tasks >= 0) & (self.tasks < before)).nonzero()[:, 0]
-        return earlier[torch.randperm(len(earlier))[:count]]
+        slots = self.earlier(before)
+        return slots[torch.randperm(len(slots))[:count]]
+
+    def earlier(self, before: int) -> Tensor:
+        """All slots with items of tasks before this one."""
+        return ((self.tasks >= 0) & (self.tasks < before)).nonzero()[:, 0]
 
     def state_dict(self) -> dict[str, Any]:
         return {"seen": self.seen, "tasks": self.tasks, "columns": self.columns}
