@@ -1,4 +1,4 @@
-"""The paper's two classifiers, as published by the authors of OWM.
+"""The paper's two classifiers, as published by the authors of OWM; `resnet18` is in its own file.
 
 Layers have names (`conv1`…, `fc1`…) that settings and methods refer to. No layer has a trainable
 bias: a bias outside the projector would undo its protection.
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from eowm.resnet import ResNet
 from eowm.settings import Net
 
 Layer = nn.Linear | nn.Conv2d
@@ -88,12 +89,14 @@ def build(net: Net, image_shape: tuple[int, ...], classes: int) -> nn.Module:
     if net.net == "mlp":
         inputs = image_shape[0] * image_shape[1] * image_shape[2]
         return MLP(inputs, net.hidden, classes, net.dropout)
+    if net.net == "resnet18":
+        return ResNet(image_shape[0], net.filters, classes)
     return CNN(net.filters, net.hidden, classes, net.dropout)
 
 
 def layers(net: nn.Module) -> Iterator[tuple[str, Layer]]:
     """All layers with weights, from input to output."""
-    for name, module in net.named_children():
+    for name, module in net.named_modules():
         if isinstance(module, Layer):
             yield name, module
 

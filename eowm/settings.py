@@ -27,11 +27,12 @@ Budget = Literal["paper", "reduced"]
 
 
 class Net(Strict):
-    """The classifier. An `mlp` uses `hidden`; a `cnn` uses `filters`, `hidden` and `dropout`."""
+    """The classifier. An `mlp` uses `hidden` and `dropout`; a `cnn` `filters` too; a `resnet18`
+    `filters` alone, one number for each of its stages."""
 
-    net: Literal["mlp", "cnn"] = Field(description="network family")
+    net: Literal["mlp", "cnn", "resnet18"] = Field(description="network family")
     hidden: tuple[Annotated[int, Field(gt=0)], ...] = Field(description="hidden linear layers")
-    filters: tuple[Annotated[int, Field(gt=0)], ...] = Field((), description="2x2 conv filters")
+    filters: tuple[Annotated[int, Field(gt=0)], ...] = Field((), description="conv filters")
     dropout: float = Field(0.0, ge=0, lt=1, description="after each conv (cnn) or hidden layer")
 
 
@@ -40,6 +41,13 @@ class Training(Strict):
 
     epochs: int = Field(gt=0, description="passes over a task's training images")
     batch_size: int = Field(gt=0, description="images in a batch; a last smaller batch is kept")
+    images_per_epoch: int | None = Field(
+        None,
+        gt=0,
+        description="learn from only so many of a task's images, the same ones in every epoch, "
+        "drawn anew for each task and seed",
+        exclude_if=lambda value: value is None,  # records made before it existed keep their hash
+    )
     reshuffle: bool = Field(
         True, description="new batches in every epoch, or the same ones throughout a task"
     )
@@ -76,14 +84,19 @@ class Options(Strict):
     """
 
     version: ClassVar[int] = 1
+    any_net: ClassVar[bool] = False  # True: biases and batch normalisation (resnet18) do no harm
 
 
 class FinetuneOptions(Options):
     """Plain SGD has no settings of its own."""
 
+    any_net = True
+
 
 class JointOptions(Options):
     """Plain SGD on all tasks at once has no settings of its own."""
+
+    any_net = True
 
 
 class OwmOptions(Options):
@@ -145,7 +158,7 @@ class EwcOptions(Options):
 class OgdOptions(Options):
     """Orthogonal Gradient Descent (Farajtabar et al., 2020)."""
 
-    memory: int = Field(ge=0, description="images a task whose output gradients are kept")
+    memory: int = Field(ge=0, description="OGD: images a task whose output gradients are kept")
     outputs: Literal["gtl", "ave", "all"] = Field(
         "gtl", description="which outputs: the label's logit, the mean logit, every logit"
     )
@@ -159,6 +172,32 @@ class OgdPlusOptions(OgdOptions):
     )
 
 
+class ErMirOptions(Options):
+    """Experience replay with maximally interfered retrieval (Aljundi et al., 2019)."""
+
+    any_net = True
+    memory: int = Field(ge=0, description="MIR: images or codes kept, of all tasks together")
+    candidates: int = Field(gt=0, description="kept images of earlier tasks drawn for each batch")
+    retrieved: int = Field(gt=0, description="of these, how many are replayed: the most interfered")
+    score_against: Literal["present", "best"] = Field(
+        "present",
+        description="interference is the loss after the virtual step minus the present loss, "
+        "or minus the lowest loss the image ever had",
+    )
+
+
+class AeMirOptions(Options):
+    """MIR with a memory of codes behind an autoencoder (Aljundi et al., 2019: "hybrid")."""
+
+    any_net = True
+    memory: int = Field(ge=0, description="MIR: images or codes kept, of all tasks together")
+    candidates: int = Field(gt=0, description="kept codes of earlier tasks drawn for each batch")
+    replayed: int = Field(gt=0, description="size of the replayed batch")
+    classifier_epochs: int = Field(
+        1, gt=0, description="the classifier learns only in the last epochs of a task, so many"
+    )
+
+
 OPTIONS: dict[str, type[Options]] = {
     "finetune": FinetuneOptions,
     "joint": JointOptions,
@@ -167,6 +206,8 @@ OPTIONS: dict[str, type[Options]] = {
     "ewc": EwcOptions,
     "ogd": OgdOptions,
     "ogd-plus": OgdPlusOptions,
+    "er-mir": ErMirOptions,
+    "ae-mir": AeMirOptions,
 }
 
 
@@ -191,6 +232,11 @@ class RunSettings(Strict):
         classes = 100 if self.dataset == "cifar100" else 10
         if self.stream == "disjoint" and classes % self.tasks:
             raise ValueError(f"{classes} classes cannot be cut into {self.tasks} equal tasks")
+        if self.net.net == "resnet18" and not OPTIONS[self.method].any_net:
+            raise ValueError(
+                f"{self.method} treats each layer's weights apart and cannot train a resnet18, "
+                "which has biases and batch normalisation besides"
+            )
         typed = OPTIONS[self.method].model_validate(self.options)
         object.__setattr__(self, "options", typed.model_dump(mode="json"))
         return self
@@ -211,7 +257,10 @@ def _overlay() -> type[Strict]:
     for model in models:
         for name, field in model.model_fields.items():
             kind: Any = Annotated[(field.annotation, *field.metadata, None)]  # keeps the bounds
-            fields[name] = (kind | None, Field(None, description=field.description))
+            told = [fields[name][1].description] if name in fields else []
+            if field.description not in told:  # one name may mean two things in two methods
+                told.append(field.description)
+            fields[name] = (kind | None, Field(None, description="; ".join(told)))
     return create_model("Overlay", __base__=Strict, __doc__=_overlay.__doc__, **fields)
 
 

@@ -124,7 +124,7 @@ class Loop:
     def _train(self, task: Task) -> float:
         """All batches of an epoch; the loss is read once, at the end."""
         started = time.perf_counter()
-        size, count = self.training.batch_size, len(task.train)
+        size, count = self.training.batch_size, self._images(task)
         order = self._batch_order(task).to(task.train.labels.device)
         batches = math.ceil(count / size)
         total: Tensor | float = 0.0
@@ -140,10 +140,21 @@ class Loop:
 
     def _batch_order(self, task: Task) -> Tensor:
         epoch = self.state.epoch if self.training.reshuffle else 0
+        count = self._images(task)
+        order = self._permutation(task, epoch, count)
+        if count == len(task.train):
+            return order
+        return self._permutation(task, 0, len(task.train))[:count][order]  # the same images
+
+    def _permutation(self, task: Task, epoch: int, size: int) -> Tensor:
         generator = torch.Generator().manual_seed(
             derive_seed(self.settings.seed, task.index, epoch, BATCH_ORDER)
         )
-        return torch.randperm(len(task.train), generator=generator)
+        return torch.randperm(size, generator=generator)
+
+    def _images(self, task: Task) -> int:
+        """How many of a task's images an epoch sees."""
+        return min(self.training.images_per_epoch or len(task.train), len(task.train))
 
     # --- evaluation and selection ------------------------------------------------------------
 
@@ -218,7 +229,7 @@ class Loop:
             self.checkpoint.save({"loop": asdict(self.state), "method": self.method.state_dict()})
 
     def _steps_per_epoch(self, task: Task) -> int:
-        return math.ceil(len(task.train) / self.training.batch_size)
+        return math.ceil(self._images(task) / self.training.batch_size)
 
     def _tell_total(self, task: Task) -> None:
         """Tasks are equally long, so the first one tells the length of the run."""

@@ -155,6 +155,15 @@ def test_the_hash_depends_on_settings_only(config: Config) -> None:
     assert len(others) == 3
 
 
+def test_a_setting_that_came_later_changes_no_older_hash(config: Config) -> None:
+    cell = config.cell("table2/shuffled-mnist-3/owm")
+    plain, limited = (
+        config.resolve(cell, 0, "paper", {"images_per_epoch": n}) for n in (None, 1000)
+    )
+    assert "images_per_epoch" not in plain.model_dump()["training"]
+    assert limited.hash() != plain.hash() == config.resolve(cell, 0, "paper").hash()
+
+
 def test_the_stored_schema_is_current() -> None:
     """Made by `eowm schema config`; every key of it has a description."""
     stored = (ROOT / "workflow/schemas/config.schema.json").read_text()

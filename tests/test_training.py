@@ -63,10 +63,11 @@ def test_an_interrupted_run_ends_the_same(
     while True:
         loop = make_loop(settings, data, Checkpoint(path, settings.hash()))
         steps, observe = [0], loop.method.observe
+        limit = 1.5 * loop._steps_per_epoch(loop.stream.task(0))
 
-        def stop_later(*args, steps=steps, observe=observe):
+        def stop_later(*args, steps=steps, observe=observe, limit=limit):
             steps[0] += 1
-            if steps[0] > 6:
+            if steps[0] > limit:
                 raise Stopped
             return observe(*args)
 
@@ -182,6 +183,29 @@ def test_divergence_stops_the_run_and_says_where(resolve, arrays) -> None:
     state = make_loop(settings, arrays("mnist")).run()
     assert state.status.startswith("failed: diverged at task 1, epoch")
     assert state.accuracy == [None] * 3
+
+
+def test_a_limit_of_images_picks_the_same_ones_in_every_epoch(resolve, arrays) -> None:
+    data = arrays("mnist")
+
+    def images(seed: int) -> list[set]:
+        """Of each task and epoch, the images that were learnt from."""
+        settings = resolve("shuffled-mnist-3", "finetune", seed, images_per_epoch=30, batch_size=20)
+        loop = make_loop(settings, data)
+        seen, observe = [], loop.method.observe
+        loop.method.observe = lambda x, y, p: (seen.append(x), observe(x, y, p))[1]
+        state = loop.run()
+        assert [len(x) for x in seen] == [20, 10] * (3 * settings.training.epochs)
+        assert state.images == 30 * 3 * settings.training.epochs
+        pixels = (torch.cat(seen) * 255).round().long()
+        sums = pixels.flatten(1).sum(1).view(-1, 30)  # the same for all permutations
+        return [set(row.tolist()) for row in sums]
+
+    first, again, other = images(0), images(0), images(1)
+    assert first == again
+    assert first[0] == first[1]
+    assert first[0] != first[2]
+    assert first[0] != other[0]
 
 
 def test_progress_runs_from_0_to_1_over_each_task(resolve, arrays) -> None:

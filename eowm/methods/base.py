@@ -27,6 +27,7 @@ class Method:
         self.training = settings.training
         self.options = settings.typed_options()
         self.weights = [layer.weight for _, layer in layers(net)]
+        self.parameters = list(net.parameters())  # a resnet18 has others besides its weights
         self.optimiser = self._new_optimiser()
 
     # --- what the loop calls ---------------------------------------------------------------
@@ -43,7 +44,7 @@ class Method:
         loss.backward()
         self.adjust_gradients(progress)
         if self.training.clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.weights, self.training.clip_norm)
+            nn.utils.clip_grad_norm_(self.parameters, self.training.clip_norm)
         self.optimiser.step()
         return loss.detach()
 
@@ -77,7 +78,7 @@ class Method:
 
     def _new_optimiser(self) -> torch.optim.SGD:
         return torch.optim.SGD(
-            self.weights, lr=self.training.learning_rate, momentum=self.training.momentum
+            self.parameters, lr=self.training.learning_rate, momentum=self.training.momentum
         )
 
 

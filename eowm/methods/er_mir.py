@@ -1,0 +1,88 @@
+"""ER-MIR: experience replay with maximally interfered retrieval (Aljundi et al., 2019).
+
+From the second task on, for every batch with gradient g:
+
+1. draw candidates among the kept images of earlier tasks;
+2. score each by how much its loss would grow by the virtual step θ − ηg;
+3. take the SGD step on the mean loss of the batch plus the mean loss of the highest-scored ones.
+
+Kept images are a reservoir sample of the stream; each image is offered once, in a task's first
+epoch.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from eowm.data.streams import Task
+from eowm.methods.base import Method
+from eowm.methods.buffer import Reservoir
+from eowm.settings import RunSettings
+
+
+class ERMIR(Method):
+    name = "er-mir"
+
+    def __init__(self, net: nn.Module, settings: RunSettings) -> None:
+        super().__init__(net, settings)
+        self.memory = Reservoir(self.options.memory)
+        self.task = 0
+
+    def begin_task(self, task: Task) -> None:
+        super().begin_task(task)
+        self.task = task.index
+
+    def observe(self, x: Tensor, y: Tensor, progress: float) -> Tensor:
+        loss = super().observe(x, y, progress)
+        if progress < 1 / self.training.epochs:  # the first epoch
+            no_loss_yet = torch.full(y.shape, torch.inf, device=y.device)
+            self.memory.add(self.task, x=x, y=y, best=no_loss_yet)
+        return loss
+
+    def adjust_gradients(self, progress: float) -> None:
+        """Two means are added: the replayed images weigh as much as the batch."""
+        slots = self.retrieve(self.memory.draw(self.options.candidates, before=self.task))
+        if len(slots):
+            x, y = self.memory.columns["x"][slots], self.memory.columns["y"][slots]
+            F.cross_entropy(self.net(x), y).backward()
+
+    @torch.no_grad()
+    def retrieve(self, candidates: Tensor) -> Tensor:
+        """The slots of the most interfered images."""
+        if len(candidates) <= self.options.retrieved:
+            return candidates
+        candidates = candidates.to(self.weights[0].device)
+        return candidates[self.interference(candidates).topk(self.options.retrieved).indices]
+
+    def interference(self, slots: Tensor) -> Tensor:
+        """Loss after the virtual step minus loss before it, or minus the lowest one so far.
+
+        In evaluation mode, so that no dropout blurs the difference and scoring leaves no trace in
+        the statistics of batch normalisation (the published code scores in training mode).
+        """
+        x, y, best = (self.memory.columns[name] for name in ("x", "y", "best"))
+        virtual = {
+            name: parameter - self.training.learning_rate * parameter.grad
+            for name, parameter in self.net.named_parameters()
+            if parameter.grad is not None
+        }
+        self.net.eval()
+        before = F.cross_entropy(self.net(x[slots]), y[slots], reduction="none")
+        logits = functional_call(self.net, virtual, (x[slots],))
+        after = F.cross_entropy(logits, y[slots], reduction="none")
+        self.net.train()
+        if self.options.score_against == "best":
+            before = best[slots] = torch.minimum(before, best[slots])
+        return after - before
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | {"task": self.task, "memory": self.memory.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.task = state["task"]
+        self.memory.load_state_dict(state["memory"], self.weights[0].device)

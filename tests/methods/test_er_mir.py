@@ -1,0 +1,180 @@
+"""ER-MIR: scores against numpy, replay by task, and nothing that scoring leaves behind."""
+
+import numpy as np
+import pytest
+import torch
+from test_owm import batches, network
+from torch.nn import functional as F
+
+from eowm import methods
+from eowm.data import streams
+from eowm.errors import ConfigError
+
+RESNET = {"net": "resnet18", "filters": [4, 6], "dropout": 0.0}
+
+
+def make(settings, stream):
+    return methods.find(settings.method)(network(settings, stream), settings)
+
+
+def remember(method, stream, task: int = 0, images: int = 40) -> None:
+    """Images of a task are in memory, without any learning, and the next task begins."""
+    x, y = stream.task(task).train.batch(slice(0, images))
+    method.memory.add(task, x=x, y=y, best=torch.full(y.shape, torch.inf))
+    method.begin_task(stream.task(task + 1))
+
+
+def softmax_loss(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    logits = x @ weights.T
+    return np.log(np.exp(logits).sum(1)) - logits[np.arange(len(y)), y]
+
+
+@pytest.mark.parametrize("against", ["present", "best"])
+def test_scores_equal_those_worked_out_by_hand(resolve, arrays, against) -> None:
+    """A linear model, its gradient (p − onehot)ᵀx/B written out in numpy."""
+    settings = resolve("shuffled-mnist-3", "er-mir", hidden=[], score_against=against)
+    stream = streams.build(settings, arrays("mnist"))
+    method = make(settings, stream)
+    remember(method, stream)
+    best = torch.rand(40) * 3
+    method.memory.columns["best"][:40] = best
+    x, y = stream.task(1).train.batch(slice(0, 10))
+    F.cross_entropy(method.net(x), y).backward()
+    slots = torch.tensor([3, 0, 17, 39, 8])
+    with torch.no_grad():
+        ours = method.interference(slots).numpy()
+
+    old = method.net.fc1.weight.detach().double().numpy()
+    images, labels = x.flatten(1).double().numpy(), y.numpy()
+    p = np.exp(images @ old.T)
+    p /= p.sum(1, keepdims=True)
+    gradient = (p - np.eye(10)[labels]).T @ images / len(labels)
+    new = old - settings.training.learning_rate * gradient
+    kept_x, kept_y = (stream.task(0).train.batch(slots)[i] for i in (0, 1))
+    kept_x, kept_y = kept_x.flatten(1).double().numpy(), kept_y.numpy()
+    before = softmax_loss(old, kept_x, kept_y)
+    if against == "best":
+        before = np.minimum(before, best[slots].double().numpy())
+    expected = softmax_loss(new, kept_x, kept_y) - before
+    assert np.abs(ours - expected).max() < 1e-5
+    found = method.memory.columns["best"][slots].double().numpy()
+    wanted = before if against == "best" else best[slots].double().numpy()
+    assert np.abs(found - wanted).max() < 1e-5
+
+
+def test_the_highest_scores_are_replayed(resolve, arrays, monkeypatch) -> None:
+    settings = resolve("shuffled-mnist-3", "er-mir", retrieved=3)
+    stream = streams.build(settings, arrays("mnist"))
+    method = make(settings, stream)
+    remember(method, stream)
+    scores = torch.tensor([0.0, 5.0, -1.0, 2.0, 4.0])
+    monkeypatch.setattr(method, "interference", lambda _: scores)
+    assert sorted(method.retrieve(torch.tensor([9, 8, 7, 6, 5])).tolist()) == [5, 6, 8]
+
+
+@pytest.mark.parametrize(("scenario", "net"), [("shuffled-mnist-3", {}), ("cifar10-5", RESNET)])
+def test_a_step_is_sgd_on_the_sum_of_two_means(resolve, arrays, scenario, net) -> None:
+    """With as many candidates as are replayed, MIR is replay of a random set: this one."""
+    settings = resolve(scenario, "er-mir", candidates=10, retrieved=10, batch_size=10, **net)
+    stream = streams.build(settings, arrays(settings.dataset))
+    method, plain = make(settings, stream), network(settings, stream).train()
+    remember(method, stream)
+    x, y = stream.task(1).train.batch(slice(0, 10))
+    torch.manual_seed(5)
+    slots = method.memory.draw(10, before=1)
+    kept = [method.memory.columns[name][slots] for name in ("x", "y")]
+    torch.manual_seed(5)
+    method.observe(x, y, 0.0)
+
+    loss = F.cross_entropy(plain(x), y) + F.cross_entropy(plain(kept[0]), kept[1])
+    loss.backward()
+    torch.optim.SGD(plain.parameters(), settings.training.learning_rate).step()
+    for ours, expected in zip(method.net.parameters(), plain.parameters(), strict=True):
+        assert torch.allclose(ours, expected, atol=1e-6)
+
+
+def test_the_first_task_and_no_memory_are_plain_sgd_bit_for_bit(resolve, arrays) -> None:
+    for tasks, memory in ((1, 50), (2, 0)):
+        settings = resolve("shuffled-mnist-3", "er-mir", memory=memory)
+        rate = settings.training.learning_rate
+        plain = resolve("shuffled-mnist-3", "finetune", norm_penalty=0.0, learning_rate=rate)
+        stream = streams.build(settings, arrays("mnist"))
+        learnt = []
+        for chosen in (settings, plain):
+            method = make(chosen, stream)
+            for t in range(tasks):
+                method.begin_task(stream.task(t))
+                for x, y in batches(stream, 8, 10):
+                    method.observe(x, y, 0.0)
+                method.end_task(stream.task(t))
+            learnt.append(method.net.fc1.weight)
+        assert torch.equal(*learnt)
+
+
+def test_replay_is_told_apart_by_task_not_by_class(resolve, arrays, monkeypatch) -> None:
+    """On shuffled MNIST all classes are in all tasks; replay must be there all the same."""
+    settings = resolve("shuffled-mnist-3", "er-mir", memory=60)
+    stream = streams.build(settings, arrays("mnist"))
+    method = make(settings, stream)
+    replayed, retrieve = [], method.retrieve
+
+    def spy(candidates):
+        slots = retrieve(candidates)
+        replayed.append((method.task, method.memory.tasks[slots].tolist()))
+        return slots
+
+    monkeypatch.setattr(method, "retrieve", spy)
+    for t in range(3):
+        method.begin_task(stream.task(t))
+        for x, y in batches(stream, 6, 10):
+            method.observe(x, y, 0.0)
+            assert len(method.memory) <= 60
+        method.end_task(stream.task(t))
+    for task, tasks in replayed:
+        assert len(tasks) == (settings.options["retrieved"] if task else 0)
+        assert all(origin < task for origin in tasks)
+
+
+def test_an_image_is_offered_to_memory_once(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "er-mir", epochs=4)
+    stream = streams.build(settings, arrays("mnist"))
+    method = make(settings, stream)
+    method.begin_task(stream.task(0))
+    for step, (x, y) in enumerate(batches(stream, 8, 10)):  # two batches an epoch
+        method.observe(x, y, step / 8)
+    assert method.memory.seen == 20
+
+
+def test_scoring_leaves_no_trace(resolve, arrays) -> None:
+    settings = resolve("cifar10-5", "er-mir", batch_size=10, **RESNET)
+    stream = streams.build(settings, arrays("cifar10"))
+    method = make(settings, stream)
+    remember(method, stream)
+    x, y = stream.task(1).train.batch(slice(0, 10))
+    F.cross_entropy(method.net.train()(x), y).backward()
+    before = {name: value.clone() for name, value in method.net.state_dict().items()}
+    gradients = [p.grad.clone() for p in method.net.parameters()]
+    slots = method.retrieve(method.memory.draw(40, before=1))
+    assert len(slots) == settings.options["retrieved"]
+    assert all(torch.equal(before[name], value) for name, value in method.net.state_dict().items())
+    assert all(
+        torch.equal(p.grad, g) for p, g in zip(method.net.parameters(), gradients, strict=True)
+    )
+    assert method.net.training
+
+
+def test_every_parameter_of_a_resnet_learns(resolve, arrays) -> None:
+    settings = resolve("cifar10-5", "er-mir", batch_size=10, **RESNET)
+    stream = streams.build(settings, arrays("cifar10"))
+    method = make(settings, stream)
+    before = [p.detach().clone() for p in method.net.parameters()]
+    method.begin_task(stream.task(0))
+    method.observe(*stream.task(0).train.batch(slice(0, 10)), 0.0)
+    after = method.net.parameters()
+    assert not any(torch.equal(a, b) for a, b in zip(after, before, strict=True))
+
+
+@pytest.mark.parametrize("method", ["owm", "ogd", "ewc"])
+def test_methods_that_work_layer_by_layer_refuse_a_resnet(resolve, method) -> None:
+    with pytest.raises(ConfigError, match=f"{method} treats each layer's weights apart"):
+        resolve("cifar10-5", method, **RESNET)
