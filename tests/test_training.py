@@ -13,7 +13,7 @@ from eowm.progress import Reporter
 from eowm.training import Loop, seed_everything
 
 CASES = [("shuffled-mnist-3", "finetune"), ("shuffled-mnist-3", "owm"), ("cifar10-5", "owm"),
-         ("cifar10-5", "joint")]  # fmt: skip
+         ("cifar10-5", "joint"), ("shuffled-mnist-3", "pgma"), ("cifar10-5", "pgma")]  # fmt: skip
 
 
 class Stopped(Exception):

@@ -1,7 +1,8 @@
 """The three nets of PGMA as one module: autoencoder, weight generator, solver.
 
-Sizes, order of dropout and tanh, and initial weights are those of the published code, except that
-the solver is the classifier of all other methods: it has no trainable bias.
+Sizes and the order of dropout and tanh are those of the published code. Ours: the solver is the
+classifier of all other methods, so it has no trainable bias; the autoencoder starts from torch's
+initial weights, since the published 0.01 · N(0, 1) lets the signal die out in narrow ones.
 """
 
 from itertools import pairwise
@@ -17,7 +18,7 @@ from eowm.settings import RunSettings
 ROWS = 10  # last-layer inputs that one generator makes the weights of
 GENERATOR_DROPOUT = 0.3
 ENCODER_NOISE = 0.01  # standard deviation of what is added to training images
-INITIAL_STD = 0.01
+INITIAL_STD = 0.01  # of a generator 1000 wide; scaled so that narrow ones begin as strong
 
 
 class WeightGenerator(nn.Module):
@@ -31,9 +32,9 @@ class WeightGenerator(nn.Module):
         super().__init__()
         sizes, mlps = [code, width, width, ROWS * classes], inputs // ROWS
         self.shape = (inputs, classes)
-        pairs = list(pairwise(sizes))
-        self.weights = nn.ParameterList(torch.randn(mlps, a, b) * INITIAL_STD for a, b in pairs)
-        self.biases = nn.ParameterList(torch.zeros(mlps, 1, b) for _, b in pairs)
+        std = INITIAL_STD * (1000 / width) ** 0.5
+        self.weights = nn.ParameterList(torch.randn(mlps, a, b) * std for a, b in pairwise(sizes))
+        self.biases = nn.ParameterList(torch.zeros(mlps, 1, b) for b in sizes[1:])
 
     def forward(self, z: Tensor) -> Tensor:
         """(examples, code) → (examples, inputs, classes)"""
@@ -61,9 +62,6 @@ class AdaptiveNet(nn.Module):
         self.register_buffer("std", torch.tensor(CIFAR_STD if cifar else [1.0]).view(-1, 1, 1))
         make = _mlps if options.autoencoder == "mlp" else _convolutions
         self.encoder, self.decoder = make(image, options.autoencoder_widths, code)
-        for weight in [*self.encoder.parameters(), *self.decoder.parameters()]:
-            nn.init.normal_(weight, std=INITIAL_STD) if weight.ndim > 1 else nn.init.zeros_(weight)
-
         self.solver = cast(MLP | CNN, net)
         *_, (self.last_name, last) = layers(net)
         self.generated = options.generated_inputs
@@ -144,5 +142,5 @@ def _convolutions(
         decoder += [nn.ConvTranspose2d(a, b, 4, stride=2, padding=1), nn.ReLU()]
     return [
         nn.Sequential(*encoder, nn.Flatten(), nn.Linear(widths[-1] * last**2, code)),
-        nn.Sequential(*decoder, nn.Conv2d(widths[0], channels, 4, padding="same")),
+        nn.Sequential(*decoder, nn.ZeroPad2d((1, 2, 1, 2)), nn.Conv2d(widths[0], channels, 4)),
     ]
