@@ -73,6 +73,7 @@ class Table(Strict):
 class PresetFamily(Strict):
     limits: Limits = Field(Limits(), description="how runs shrink")
     settings: Overlay = Field(Overlay(), description="what else differs")
+    methods: dict[str, Overlay] = Field({}, description="what else differs in one method")
 
 
 class Preset(Strict):
@@ -129,8 +130,11 @@ class Config(Strict):
         for name in self.methods:
             _known(name, OPTIONS, f"methods.{name}")
         for name, preset in self.presets.items():
-            for family in preset.families:
-                _known(family, self.families, f"presets.{name}.families.{family}")
+            for family, shrink in preset.families.items():
+                where = f"presets.{name}.families.{family}"
+                _known(family, self.families, where)
+                for method_name in shrink.methods:
+                    _known(method_name, self.methods, f"{where}.methods.{method_name}")
         for name, table in self.tables.items():
             for preset_name in table.seeds:
                 _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
@@ -190,8 +194,12 @@ class Config(Strict):
                 (f"{where}.settings", variant.settings),
                 (f"{where}.families.{family_name}", variant.families.get(family_name)),
             ]
-        layers.append((f"presets.{preset}.families.{family_name}.settings", shrink.settings))
-        layers.append(("--set", overrides))
+        where = f"presets.{preset}.families.{family_name}"
+        layers += [
+            (f"{where}.settings", shrink.settings),
+            (f"{where}.methods.{cell.method}", shrink.methods.get(cell.method)),
+            ("--set", overrides),
+        ]
         net, training, options = _merge(cell.method, layers)
         if shrink.limits.epochs:
             training["epochs"] = min(training["epochs"], shrink.limits.epochs)

@@ -30,11 +30,15 @@ class MLP(nn.Module):
             self.register_buffer(f"bias{i}", torch.rand(sizes[i]) * 0.01)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x.flatten(1)
+        return getattr(self, f"fc{self.depth + 1}")(self.linear_inputs(x)[-1])
+
+    def linear_inputs(self, x: Tensor) -> list[Tensor]:
+        """What each linear layer sees, from the first to the last."""
+        seen = [x.flatten(1)]
         for i in range(1, self.depth + 1):
-            x = F.relu(getattr(self, f"fc{i}")(x) + getattr(self, f"bias{i}"))
-            x = dropout(x, self.dropout, self.training)
-        return getattr(self, f"fc{self.depth + 1}")(x)
+            x = F.relu(getattr(self, f"fc{i}")(seen[-1]) + getattr(self, f"bias{i}"))
+            seen.append(dropout(x, self.dropout, self.training))
+        return seen
 
 
 class CNN(nn.Module):
@@ -58,14 +62,18 @@ class CNN(nn.Module):
             self.add_module(f"fc{i}", _linear(sizes[i - 1], sizes[i]))
 
     def forward(self, x: Tensor) -> Tensor:
+        return getattr(self, f"fc{self.depth + 1}")(self.linear_inputs(x)[-1])
+
+    def linear_inputs(self, x: Tensor) -> list[Tensor]:
+        """What each linear layer sees, from the first to the last."""
         for i in range(1, self.blocks + 1):
             x = getattr(self, f"conv{i}")(F.pad(x, (1, 1, 1, 1), mode="replicate"))
             # ReLU commutes with the dropout mask and the maximum: last, it sees a quarter of them.
             x = F.relu(F.max_pool2d(dropout(x, self.dropout, self.training), 2))
-        x = x.flatten(1)
+        seen = [x.flatten(1)]
         for i in range(1, self.depth + 1):
-            x = F.relu(getattr(self, f"fc{i}")(x))
-        return getattr(self, f"fc{self.depth + 1}")(x)
+            seen.append(F.relu(getattr(self, f"fc{i}")(seen[-1])))
+        return seen
 
 
 def dropout(x: Tensor, rate: float, training: bool) -> Tensor:

@@ -51,7 +51,7 @@ class Training(Strict):
     reshuffle: bool = Field(
         True, description="new batches in every epoch, or the same ones throughout a task"
     )
-    learning_rate: float = Field(gt=0, description="step size of SGD")
+    learning_rate: float = Field(gt=0, description="step size of SGD (PGMA: of Adam)")
     momentum: float = Field(0.0, ge=0, lt=1, description="SGD momentum, reset at each task")
     clip_norm: float | None = Field(
         None, gt=0, description="largest norm of the whole gradient, after any projection"
@@ -155,6 +155,26 @@ class EwcOptions(Options):
     decay: float = Field(1.0, ge=0, le=1, description="γ of the online form")
 
 
+class PgmaOptions(Options):
+    """Parameter Generation and Model Adaptation (Hu et al., 2019)."""
+
+    autoencoder: Literal["mlp", "conv"] = Field(
+        description="the data generator: linear layers, or 4x4 convolutions (the published code)"
+    )
+    autoencoder_widths: tuple[Annotated[int, Field(gt=0)], ...] = Field(
+        min_length=1, description="units or filters of its encoder; the decoder mirrors them"
+    )
+    code_size: int | None = Field(
+        None, gt=0, description="length of z; null: 64 up to three tasks, 32 beyond (published)"
+    )
+    generated_inputs: int = Field(
+        80, gt=0, multiple_of=10, description="inputs of the last layer with generated weights"
+    )
+    generator_width: int = Field(1000, gt=0, description="hidden units of each weight generator")
+    replay_bank: int = Field(40_000, gt=0, description="images drawn at the end of a task")
+    replay_batch: int = Field(400, gt=0, description="of them, how many are replayed in a step")
+
+
 class OgdOptions(Options):
     """Orthogonal Gradient Descent (Farajtabar et al., 2020)."""
 
@@ -204,6 +224,7 @@ OPTIONS: dict[str, type[Options]] = {
     "owm": OwmOptions,
     "eowm": EowmOptions,
     "ewc": EwcOptions,
+    "pgma": PgmaOptions,
     "ogd": OgdOptions,
     "ogd-plus": OgdPlusOptions,
     "er-mir": ErMirOptions,

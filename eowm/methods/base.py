@@ -76,7 +76,7 @@ class Method:
     def adjust_gradients(self, progress: float) -> None:
         """Change `weight.grad` after the backward pass and before clipping and the step."""
 
-    def _new_optimiser(self) -> torch.optim.SGD:
+    def _new_optimiser(self) -> torch.optim.Optimizer:
         return torch.optim.SGD(
             self.parameters, lr=self.training.learning_rate, momentum=self.training.momentum
         )
