@@ -57,6 +57,10 @@ def test_overlays_win_in_the_documented_order(values: dict) -> None:
     assert epochs() == 8
     values["presets"]["paper"]["families"] = {"cifar10": {"settings": {"epochs": 9}}}
     assert epochs() == 9
+    values["presets"]["paper"]["families"]["cifar10"]["methods"] = {"owm": {"epochs": 10}}
+    assert epochs() == 10
+    values["presets"]["paper"]["families"]["cifar10"]["methods"] = {"finetune": {"epochs": 10}}
+    assert epochs() == 9
     values["presets"]["paper"]["families"]["cifar10"]["limits"] = {"epochs": 2}
     assert epochs() == 2
 
@@ -112,6 +116,7 @@ def set_at(values: dict, path: str, value) -> dict:
         ("presets/quick/seeds", [1, 1], ["seeds", "different"]),
         ("presets/quick/seeds", [], ["seeds", "at least 1"]),
         ("presets/quick/families/cifar", {}, ["presets.quick.families.cifar"]),
+        ("presets/quick/families/cifar10/methods", {"own": {}}, ["own", "did you mean 'owm'"]),
         ("records", "some", ["records", "existing"]),
     ],
 )

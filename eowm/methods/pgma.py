@@ -39,7 +39,7 @@ class Replay:
     """
 
     z: Tensor
-    images: Tensor  # x' = D'(z)
+    images: Tensor  # x' = D'(z), in the scale of the classifier's inputs
     codes: Tensor  # E'(x')
     activations: list[Tensor]  # S'(x'; f'(z)), hidden layers and logits
 
@@ -91,19 +91,24 @@ class PGMA(Method):
         net = self.net.train()
         if replay is None:
             codes = net.encode(x)
-            return 0.1 * self._reconstruction(net.decode(codes), x) + mmd(codes, prior)
+            return 0.1 * self.reconstruction_loss(x, codes) + mmd(codes, prior)
         sizes = [len(x), len(replay.z)]
         codes, replay_codes = net.encode(torch.cat([x, replay.images])).split(sizes)
-        images, replay_images = net.decode(torch.cat([codes, replay.z])).split(sizes)
+        drawn = net.decode(replay.z) - net.pixels(replay.images)
+        keep_images = drawn.flatten(1).norm(dim=1).mean()
         keep_z = (replay_codes - replay.z).norm(dim=1).mean()
-        keep_images = self._pixels(replay_images - replay.images).norm(dim=1).mean()
         keep_codes = (replay_codes - replay.codes).norm(dim=1).mean()
         return (
-            0.5 * self.tasks * self._reconstruction(images, x)
+            0.5 * self.tasks * self.reconstruction_loss(x, codes)
             + mmd(codes, prior)
             + 0.01 * (keep_z + keep_images)
             + keep_codes
         )
+
+    def reconstruction_loss(self, x: Tensor, codes: Tensor) -> Tensor:
+        """0.05 times the squared error of an image, all its pixels together."""
+        pixels = self.net.decode(codes)
+        return 0.05 / len(x) * F.mse_loss(pixels, self.net.pixels(x), reduction="sum")
 
     def solver_loss(self, x: Tensor, y: Tensor, replay: Replay | None) -> Tensor:
         with torch.no_grad():
@@ -125,13 +130,6 @@ class PGMA(Method):
         ]
         return torch.stack(distances).sum()
 
-    def _reconstruction(self, images: Tensor, x: Tensor) -> Tensor:
-        return 0.05 * self._pixels(images - x).square().sum(1).mean()
-
-    def _pixels(self, difference: Tensor) -> Tensor:
-        """In units of [0, 1], which the weights of the losses were made for; one row an image."""
-        return (difference * self.net.std).flatten(1)
-
     def end_task(self, task: Task) -> None:
         if task.index + 1 < self.tasks:
             self.old = copy.deepcopy(self.net)
@@ -147,7 +145,7 @@ class PGMA(Method):
         z = drawn.to(old.mean.device)
         images, codes, activations = [], [], []
         for part in z.split(BANK_CHUNK):
-            images.append(old.decode(part))
+            images.append(old.images(old.decode(part)))
             codes.append(old.encode(images[-1]))
             activations.append(old.solve(images[-1], part))
         layers = [torch.cat(layer) for layer in zip(*activations, strict=True)]

@@ -73,12 +73,20 @@ class AdaptiveNet(nn.Module):
     def encode(self, x: Tensor) -> Tensor:
         """E: the code of an image."""
         if self.training:
-            x = x + torch.randn_like(x) * ENCODER_NOISE / self.std
+            x = torch.randn_like(x).mul_(ENCODER_NOISE / self.std).add_(x)
         return self.encoder(x)
 
     def decode(self, z: Tensor) -> Tensor:
-        """D: an image in the scale of the classifier's inputs."""
-        return (torch.sigmoid(self.decoder(z)) - self.mean) / self.std
+        """D: pixels in [0, 1], the scale that the weights of the losses were made for."""
+        return torch.sigmoid(self.decoder(z))
+
+    def pixels(self, x: Tensor) -> Tensor:
+        """From the scale of the classifier's inputs, which differs on CIFAR, to [0, 1]."""
+        return x * self.std + self.mean
+
+    def images(self, pixels: Tensor) -> Tensor:
+        """And back."""
+        return (pixels - self.mean) / self.std
 
     def solve(self, x: Tensor, z: Tensor) -> list[Tensor]:
         """S(x; f(z)): the hidden linear layers' activations, then the logits."""

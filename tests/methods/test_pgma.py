@@ -103,7 +103,7 @@ def test_the_autoencoder_learns_images(resolve, arrays, scenario) -> None:
         x, y = task.train.batch(slice(20 * (step % 4), 20 * (step % 4) + 20))
         with torch.no_grad():
             net = method.net.eval()
-            errors.append(method._reconstruction(net.decode(net.encode(x)), x).item())
+            errors.append(method.reconstruction_loss(x, net.encode(x)).item())
         method.observe(x, y, 0.0)
     assert sum(errors[-4:]) < 0.7 * sum(errors[:4])
 
@@ -144,7 +144,7 @@ def test_nothing_is_forgotten_before_the_next_task_begins(resolve, arrays, scena
     method, _ = after_first_task(resolve, arrays, scenario)
     bank, net = method.bank, method.net.eval()
     close = {"rtol": 1e-4, "atol": 1e-5}
-    assert torch.allclose(net.decode(bank.z), bank.images, **close)
+    assert torch.allclose(net.decode(bank.z), net.pixels(bank.images), **close)
     assert torch.allclose(net.encode(bank.images), bank.codes, **close)
     *hidden, _ = net.solve(bank.images, bank.codes)
     for new, old in zip(hidden, bank.activations[:-1], strict=True):
