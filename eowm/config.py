@@ -83,6 +83,7 @@ class Preset(Strict):
     standin: bool = Field(description="may synthetic data stand in for a missing dataset?")
     seeds: Seeds = Field(description="one run per seed")
     families: dict[str, PresetFamily] = Field({}, description="limits by family")
+    methods: dict[str, Overlay] = Field({}, description="what differs for one method")
 
 
 @dataclass(frozen=True, order=True)
@@ -131,6 +132,8 @@ class Config(Strict):
         for name, preset in self.presets.items():
             for family in preset.families:
                 _known(family, self.families, f"presets.{name}.families.{family}")
+            for method_name in preset.methods:
+                _known(method_name, self.methods, f"presets.{name}.methods.{method_name}")
         for name, table in self.tables.items():
             for preset_name in table.seeds:
                 _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
@@ -191,6 +194,8 @@ class Config(Strict):
                 (f"{where}.families.{family_name}", variant.families.get(family_name)),
             ]
         layers.append((f"presets.{preset}.families.{family_name}.settings", shrink.settings))
+        extra = self.presets[preset].methods.get(cell.method)
+        layers.append((f"presets.{preset}.methods.{cell.method}", extra))
         layers.append(("--set", overrides))
         net, training, options = _merge(cell.method, layers)
         if shrink.limits.epochs:

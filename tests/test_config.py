@@ -57,6 +57,8 @@ def test_overlays_win_in_the_documented_order(values: dict) -> None:
     assert epochs() == 8
     values["presets"]["paper"]["families"] = {"cifar10": {"settings": {"epochs": 9}}}
     assert epochs() == 9
+    values["presets"]["paper"]["methods"] = {"owm": {"epochs": 11}, "eowm": {"epochs": 12}}
+    assert epochs() == 11
     values["presets"]["paper"]["families"]["cifar10"]["limits"] = {"epochs": 2}
     assert epochs() == 2
 
@@ -112,6 +114,7 @@ def set_at(values: dict, path: str, value) -> dict:
         ("presets/quick/seeds", [1, 1], ["seeds", "different"]),
         ("presets/quick/seeds", [], ["seeds", "at least 1"]),
         ("presets/quick/families/cifar", {}, ["presets.quick.families.cifar"]),
+        ("presets/quick/methods", {"owmm": {}}, ["presets.quick.methods.owmm", "'owm'"]),
         ("records", "some", ["records", "existing"]),
     ],
 )

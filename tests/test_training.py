@@ -14,7 +14,7 @@ from eowm.training import Loop, seed_everything
 
 CASES = [("shuffled-mnist-3", "finetune"), ("shuffled-mnist-3", "owm"), ("cifar10-5", "owm"),
          ("cifar10-5", "joint"), ("shuffled-mnist-3", "er-mir"),
-         ("cifar10-5", "er-mir")]  # fmt: skip
+         ("shuffled-mnist-3", "ae-mir"), ("cifar10-5", "ae-mir")]  # fmt: skip
 
 
 class Stopped(Exception):
