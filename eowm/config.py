@@ -261,15 +261,18 @@ class Config(Strict):
             raise ConfigError(f"{cell.name}: {_sentences(error)}") from None
 
 
-def load_config(path: Path = paths.CONFIG, overlay: Mapping[str, Any] | None = None) -> Config:
+def load_config(path: Path | None = None, overlay: Mapping[str, Any] | None = None) -> Config:
     """Read and check `config.yaml`; `overlay` replaces top-level keys such as `preset`."""
+    path = path or paths.CONFIG
     try:
-        values = yaml.safe_load(path.read_text())
+        values = yaml.safe_load(path.read_text()) or {}
     except FileNotFoundError:
         raise ConfigError(f"{path} is missing: run this from the project's folder.") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
-    return parse_config({**(values or {}), **(overlay or {})}, str(path.name))
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{path} must hold keys and values, not a {type(values).__name__}.")
+    return parse_config({**values, **(overlay or {})}, str(path.name))
 
 
 def parse_config(values: Mapping[str, Any], source: str = "config.yaml") -> Config:

@@ -2,19 +2,22 @@
 
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from eowm import claims, methods, nets, paths, records
+from eowm import claims, devices, methods, nets, paths, records
 from eowm.checkpoint import Checkpoint
 from eowm.config import Cell, Config
 from eowm.data import store, streams
-from eowm.errors import RecordError
+from eowm.errors import ConfigError, RecordError
 from eowm.metrics import all_metrics
 from eowm.progress import Reporter
 from eowm.settings import RunSettings
@@ -45,12 +48,29 @@ def run(
             paths.forget(checkpoint)
         record = _finished(out if waited else paths.finished(checkpoint), settings, data)
         if record is None:
-            record = train(config, cell, settings, preset, device=device, checkpoint=saved)
+            with device_of_run(device, config.jobs.runs_per_gpu) as where:
+                record = train(config, cell, settings, preset, device=where, checkpoint=saved)
         if keep:
             records.write(record, paths.finished(checkpoint))
         records.write(record, out)
         saved.remove()
     return record
+
+
+@contextmanager
+def device_of_run(name: str, runs_per_gpu: int) -> Iterator[str]:
+    """For `auto` a free GPU where there is any, held until the run ends."""
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
+        raise ConfigError(f"--device {name} is unknown: write auto, cpu, cuda or cuda:1.")
+    if name.startswith("cuda") and int(name.partition(":")[2] or 0) >= gpus:
+        raise ConfigError(f"--device {name} is not here: this machine shows {gpus} GPUs.")
+    if name != "auto" or not gpus:
+        yield name
+        return
+    names = [str(torch.cuda.get_device_properties(index).uuid) for index in range(gpus)]
+    with devices.a_free_one(names, runs_per_gpu, _tell) as index:
+        yield f"cuda:{index}"
 
 
 def _finished(path: Path, settings: RunSettings, data: str) -> records.Record | None:
