@@ -175,8 +175,9 @@ class Config(Strict):
             for preset_name in table.seeds:
                 _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
         for name, method in self.methods.items():
-            for family in method.families:
-                _known(family, self.families, f"methods.{name}.families.{family}")
+            self._check_overlays(name, f"methods.{name}", method)
+            for variant_name, variant in method.variants.items():
+                self._check_overlays(name, f"methods.{name}.variants.{variant_name}", variant)
         for dataset in {family.dataset for family in self.families.values()}:
             _known(dataset, self.jobs.costs, "dataset in jobs.costs")
             _known("default", self.jobs.costs[dataset], f"method in jobs.costs.{dataset}")
@@ -186,6 +187,13 @@ class Config(Strict):
             for name in self.presets:
                 self.resolve(cell, seed=0, preset=name)
         return self
+
+    def _check_overlays(self, method: str, where: str, variant: Variant) -> None:
+        """Also of methods and variants that no table shows."""
+        _merge(method, [(f"{where}.settings", variant.settings)])
+        for family, overlay in variant.families.items():
+            _known(family, self.families, f"{where}.families.{family}")
+            _merge(method, [(f"{where}.families.{family}", overlay)])
 
     def cells(self) -> Iterator[Cell]:
         """Every cell of every table, in the paper's order."""
