@@ -16,8 +16,8 @@ SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) $(ARGS) --con
 EOWM    := $(RUN) python -m eowm
 
 # Snakemake's own lock outlives a kill -9; training has its own, which does not.
-HINT    := ls .snakemake/locks/* >/dev/null 2>&1 && \
-           echo "This folder is locked: another Snakemake works here, or one was killed; then run: make unlock" || true
+LOCKED  := if ls .snakemake/locks/* >/dev/null 2>&1; then echo "This folder is locked: another \
+Snakemake works here, or one was killed; in that case run: make unlock"; exit 1; fi
 
 .DEFAULT_GOAL := help
 .PHONY: help env replicate cell cells figures test bench graph lint lock unlock clean
@@ -37,7 +37,7 @@ $(STAMP): requirements.lock pyproject.toml
 # One failed cell stops nothing: the tables are drawn all the same and show it with its reason,
 # and the last line fails if anything is not done.
 replicate: env  ## everything: data, training, tables, figures, report  [PRESET=quick] [PROFILE=default]
-	$(SNAKE) || { $(HINT); $(SNAKE) records=existing -- figures; }
+	$(SNAKE) || { $(LOCKED); $(SNAKE) records=existing -- figures; }
 ifeq ($(DRY),)
 	@echo; $(EOWM) outputs --preset $(PRESET)
 	@echo; $(EOWM) cells --check --preset $(PRESET)
@@ -46,13 +46,13 @@ endif
 cell: env  ## one cell again from the start, and what depends on it: CELL=table2/cifar10-5/eowm [SEEDS="0 1"]
 	@test -n "$(CELL)" || { echo "Which cell? e.g. make cell CELL=table2/cifar10-5/eowm; \`make cells\` lists all."; exit 2; }
 	files=$$($(EOWM) forget "$(CELL)" --seeds "$(SEEDS)" --preset $(PRESET) $(if $(DRY),--dry-run)) && \
-	    { $(SNAKE) records="$$files" --forcerun $$files -- figures || { $(HINT); exit 1; }; }
+	    { $(SNAKE) records="$$files" --forcerun $$files -- figures || { $(LOCKED); exit 1; }; }
 
 cells: env  ## every cell with its state, seconds and command
 	@$(EOWM) cells --preset $(PRESET)
 
 figures: env  ## tables, figures and report from the records at hand, without training
-	$(SNAKE) records=existing -- figures
+	$(SNAKE) records=existing -- figures || { $(LOCKED); exit 1; }
 	@$(EOWM) outputs --preset $(PRESET)
 
 test: env  ## the test suite
