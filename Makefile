@@ -61,6 +61,11 @@ test: env  ## the test suite
 bench: env  ## what projection costs, as ratios
 	$(RUN) python benchmarks/projection.py
 
+graph: env  ## draw docs/rulegraph.md
+	{ echo '<!-- Made by `make graph` from the grid in docs/graph.yaml. -->'; echo '```mermaid'; \
+	  $(RUN) snakemake --rulegraph mermaid-js --configfile docs/graph.yaml --config preset=smoke 2>/dev/null; \
+	  echo '```'; } > docs/rulegraph.md
+
 lint: env  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy eowm

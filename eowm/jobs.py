@@ -32,9 +32,8 @@ def needs(config: Config, cell: Cell, preset: str, seeds: int = 1, attempt: int 
     return Needs(attempt * minutes, attempt * cost.mem_mb, cost.gpu)
 
 
-def batches(config: Config, cell: Cell, preset: str) -> list[tuple[int, ...]]:
-    """The seeds of a cell, job by job."""
-    seeds, size = config.seeds(cell, preset), config.jobs.seeds_per_job
+def batches(seeds: tuple[int, ...], size: int) -> list[tuple[int, ...]]:
+    """Job by job."""
     return [seeds[start : start + size] for start in range(0, len(seeds), size)]
 
 

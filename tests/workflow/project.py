@@ -37,6 +37,16 @@ class Project:
             config = yaml.safe_load(file.read_text()) | changes
             file.write_text(yaml.safe_dump(config, sort_keys=False))
 
+    def pretend_theorems(self, preset: str = "smoke") -> None:
+        """Empty files for what needs no training and much time, so that it is not made."""
+        out = self.folder / "paper_figures" / preset
+        names = ["notebooks/theorems.ipynb", "notebooks/theorems.html", "tables/theorems.csv"]
+        figures = ("figure1", "theorem4")
+        names += [f"figures/{name}.{kind}" for name in figures for kind in ("pdf", "png")]
+        for name in names:
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).touch()
+
     def environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environment = os.environ | {"PATH": path, "EOWM_CACHE_DIR": str(self.folder / "data")}

@@ -75,7 +75,9 @@ def wanted_records(table=None) -> list[str]:
     folder = paths.records(PRESET) / (table or "")
     at_hand = [str(path) for path in folder.rglob("seed*.json")]
     named = [] if CONFIG.records == "existing" else CONFIG.records.split()
-    return sorted({*at_hand, *(path for path in named if Path(path).is_relative_to(folder))})
+    return sorted(
+        {*at_hand, *(path for path in named if Path(path).is_relative_to(folder))}
+    )
 
 
 def failure_notes(table=None) -> list[str]:
@@ -84,6 +86,89 @@ def failure_notes(table=None) -> list[str]:
         return []
     lost = (Path(path) for path in sorted({*grid(table)} - {*wanted_records(table)}))
     return [str(claims.note_path(path)) for path in lost if claims.failure(path)]
+
+
+# --- Training -------------------------------------------------------------------------------
+
+
+def batches(cell) -> list[tuple]:
+    """Seeds by job: any one seed, or several together where the config asks for it.
+
+    Where `records` does not say `all`, only what it names has a rule: drawing must train nothing.
+    """
+    size = CONFIG.jobs.seeds_per_job
+    if CONFIG.records != "all":
+        return jobs.batches(named_seeds(cell), size)
+    seeds = CONFIG.seeds(cell, PRESET)
+    return jobs.batches(seeds, size) if size > 1 else [("{seed}",)]
+
+
+def named_seeds(cell) -> tuple[int, ...]:
+    folder = Path(record(cell, 0)).parent
+    files = (Path(word) for word in CONFIG.records.split())
+    return tuple(
+        int(file.stem.removeprefix("seed")) for file in files if file.parent == folder
+    )
+
+
+def train_rule(cell, batch) -> str:
+    """`train_table2_cifar10-5_owm`, with the first seed where a cell has several rules."""
+    several = len(batches(cell)) > 1
+    return f"train_{cell.rule}" + (f"_seed{batch[0]}" if several else "")
+
+
+def manifest_of(cell, batch):
+    """The dataset a run needs first, as an input function.
+
+    It is `ancient`: fetching again retrains nothing. A record that came with the repository needs
+    no dataset: without one, Snakemake would fetch it and train again.
+    """
+    path = WORK / "data" / f"{CONFIG.resolve(cell, 0, PRESET).dataset}.json"
+
+    def manifest(wildcards):
+        made = [record(cell, seed).format(**wildcards) for seed in batch]
+        came_with_the_clone = not path.exists() and all(
+            Path(file).exists() for file in made
+        )
+        return [] if came_with_the_clone else ancient(str(path))
+
+    return manifest
+
+
+def needs_of(cell, batch, what):
+    """A resource from the measured costs; a further attempt gets more."""
+
+    def amount(wildcards, attempt):
+        return getattr(jobs.needs(CONFIG, cell, PRESET, len(batch), attempt), what)
+
+    return amount
+
+
+def runs_of(wildcards, output):
+    """Not a cause to train again: how seeds are put into jobs changes no number."""
+    names = ((Path(file).stem.removeprefix("seed"), file) for file in output)
+    return " ".join(f"--seed {seed} --out {file}" for seed, file in names)
+
+
+def device_of(wildcards, resources):
+    return "auto" if resources.gpu else "cpu"
+
+
+# --- Tables and figures ---------------------------------------------------------------------
+
+
+def shown(product):
+    """In Snakemake's own report, what a browser can show."""
+    path = OUT / product
+    if path.suffix not in (".png", ".csv"):
+        return path
+    kind = "table" if path.suffix == ".csv" else "figure"
+    return report(
+        path,
+        caption=f"../report/{kind}.rst",
+        category=f"{kind.capitalize()}s",
+        labels={kind: path.stem},
+    )
 
 
 wildcard_constraints:

@@ -42,8 +42,13 @@ for name, (table, products) in NOTEBOOKS.items():
             failures=failure_notes(table) if table else [],
         output:
             notebook=OUT / "notebooks" / f"{name}.ipynb",
-            html=OUT / "notebooks" / f"{name}.html",
-            products=[OUT / product for product in products],
+            html=report(
+                OUT / "notebooks" / f"{name}.html",
+                caption="../report/notebook.rst",
+                category="Notebooks",
+                labels={"notebook": name},
+            ),
+            products=[shown(product) for product in products],
         log:
             notebook=WORK / "logs" / f"{name}.ipynb",
             text=WORK / "logs" / f"{name}.log",
@@ -63,7 +68,11 @@ rule report:
         rules.results.output,
         [OUT / "notebooks" / f"{name}.html" for name in NOTEBOOKS],
     output:
-        OUT / "report" / "index.html",
+        report(
+            OUT / "report" / "index.html",
+            caption="../report/report.rst",
+            category="Report",
+        ),
     log:
         WORK / "logs" / "report.log",
     localrule: True
