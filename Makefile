@@ -1,4 +1,4 @@
-# Two commands: `make replicate` (everything) and `make test`.
+# `make replicate` (everything), `make cell` (one cell again), `make test`.
 # Needs python3 >= 3.11 with venv, and make; npm where the official dataset hosts cannot be reached.
 
 PYTHON  ?= python3
@@ -9,10 +9,18 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 # .venv/bin comes first, so that `python` inside rules is the environment's.
 RUN     := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=
-SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) --config preset=$(PRESET)
+# More flags for Snakemake: ARGS=-n shows what would be done and does nothing.
+ARGS    ?=
+DRY     := $(filter -n --dry-run,$(ARGS))
+SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) $(ARGS) --config preset=$(PRESET)
+EOWM    := $(RUN) python -m eowm
+
+# Snakemake's own lock outlives a kill -9; training has its own, which does not.
+LOCKED  := if ls .snakemake/locks/* >/dev/null 2>&1; then echo "This folder is locked: another \
+Snakemake works here, or one was killed; in that case run: make unlock"; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help env replicate figures test bench lint lock unlock clean
+.PHONY: help env replicate cell cells figures test bench graph lint lock unlock clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,14 +34,26 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[workflow,dev]'
 	@touch $@
 
+# One failed cell stops nothing: the tables are drawn all the same and show it with its reason,
+# and the last line fails if anything is not done.
 replicate: env  ## everything: data, training, tables, figures, report  [PRESET=quick] [PROFILE=default]
-	$(SNAKE)
-	@echo; echo "The replication on preset '$(PRESET)' is complete:"
-	@$(BIN)/eowm outputs --preset $(PRESET)
+	$(SNAKE) || { $(LOCKED); $(SNAKE) records=existing -- figures; }
+ifeq ($(DRY),)
+	@echo; $(EOWM) outputs --preset $(PRESET)
+	@echo; $(EOWM) cells --check --preset $(PRESET)
+endif
+
+cell: env  ## one cell again from the start, and what depends on it: CELL=table2/cifar10-5/eowm [SEEDS="0 1"]
+	@test -n "$(CELL)" || { echo "Which cell? e.g. make cell CELL=table2/cifar10-5/eowm; \`make cells\` lists all."; exit 2; }
+	files=$$($(EOWM) forget "$(CELL)" --seeds "$(SEEDS)" --preset $(PRESET) $(if $(DRY),--dry-run)) && \
+	    { $(SNAKE) records="$$files" --forcerun $$files -- figures || { $(LOCKED); exit 1; }; }
+
+cells: env  ## every cell with its state, seconds and command
+	@$(EOWM) cells --preset $(PRESET)
 
 figures: env  ## tables, figures and report from the records at hand, without training
-	$(SNAKE) records=existing -- figures
-	@$(BIN)/eowm outputs --preset $(PRESET)
+	$(SNAKE) records=existing -- figures || { $(LOCKED); exit 1; }
+	@$(EOWM) outputs --preset $(PRESET)
 
 test: env  ## the test suite
 	$(RUN) python -m pytest -n 2 --dist loadfile
@@ -41,6 +61,11 @@ test: env  ## the test suite
 bench: env  ## what projection, the Fisher information and OGD cost, as ratios
 	$(RUN) python benchmarks/projection.py
 	$(RUN) python benchmarks/baselines.py
+
+graph: env  ## draw docs/rulegraph.md
+	{ echo '<!-- Made by `make graph` from the grid in docs/graph.yaml. -->'; echo '```mermaid'; \
+	  $(RUN) snakemake --rulegraph mermaid-js --configfile docs/graph.yaml --config preset=smoke 2>/dev/null; \
+	  echo '```'; } > docs/rulegraph.md
 
 lint: env  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -4,8 +4,9 @@
 #   snakemake --config preset=paper            the paper's budgets
 #   snakemake table2_cifar10-5_owm             one cell by name (all its seeds)
 #   snakemake figures --config records=existing   draw from the records at hand, train nothing
+#   snakemake --report report.zip              Snakemake's own report, which needs no network
 #
-# `snakemake --list-target-rules` lists every cell.
+# `snakemake --list-target-rules` lists every cell. The Makefile has the same as one-word commands.
 
 from snakemake.utils import min_version
 
@@ -13,6 +14,9 @@ min_version("9.0")
 
 
 configfile: "config.yaml"
+
+
+report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"

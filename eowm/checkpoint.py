@@ -1,28 +1,35 @@
-"""Checkpoints: atomic, never unpickled blindly, and one writer at a time."""
+"""Checkpoints: atomic, checked before they are unpickled, and the last two are kept.
 
+A file is the sha256 of all that follows, then what `torch.save` wrote. If a power cut leaves the
+newest one damaged, the run goes on from the one before.
+"""
+
+import hashlib
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
-from filelock import FileLock, Timeout
 
+from eowm import paths
 from eowm.errors import CheckpointError
 
 # A checkpoint of the CIFAR-100 net with its projectors is over half a gigabyte. Writing one
 # after every epoch may take at most this share of a run.
 WRITE_SHARE = 0.1
+DIGEST = hashlib.sha256().digest_size
 
 
 class Checkpoint:
-    """The state of one run, valid only for the settings it was made with."""
+    """The state of one run, valid only for the key (settings and data) it was made with."""
 
-    def __init__(self, path: Path, settings_hash: str) -> None:
-        self.path = path
-        self.settings_hash = settings_hash
+    def __init__(
+        self, path: Path, key: str, tell: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.path, self.key, self.tell = path, key, tell
+        self.previous = paths.previous(path)
         self._next_write = 0.0
 
     def save(self, state: dict[str, Any]) -> None:
@@ -31,48 +38,72 @@ class Checkpoint:
             return
         temporary = self.path.with_suffix(".tmp")
         try:
-            with open(temporary, "wb") as file:
-                torch.save({"settings_hash": self.settings_hash, "state": state}, file)
-                file.flush()
-                os.fsync(file.fileno())
+            with open(temporary, "wb+") as file:
+                _write(file, {"key": self.key, "state": state})
+            if self.path.exists():
+                os.replace(self.path, self.previous)
             os.replace(temporary, self.path)
         except OSError as error:
             temporary.unlink(missing_ok=True)
             raise CheckpointError(
-                f"cannot write the checkpoint {self.path}: {error.strerror}; "
+                f"cannot write the checkpoint {self.path}: {error.strerror or error}; "
                 "free some space or point --checkpoint elsewhere."
             ) from None
         now = time.perf_counter()
         self._next_write = now + (now - started) / WRITE_SHARE
 
     def load(self) -> dict[str, Any] | None:
-        """The state, or None where there is none or it belongs to other settings."""
-        if not self.path.exists():
-            return None
-        try:
-            content = torch.load(self.path, map_location="cpu", weights_only=True)
-            matches = content["settings_hash"] == self.settings_hash
-        except Exception as error:
+        """The newest sound state, or None where there is none or it belongs to another run."""
+        damaged = []
+        for path in (self.path, self.previous):
+            try:
+                content = _read(path)
+            except FileNotFoundError:
+                continue
+            except Exception as error:  # whatever unpickling has to say about foreign bytes
+                damaged.append(f"{path} ({error or type(error).__name__})")
+                continue
+            if content["key"] == self.key:
+                if damaged:
+                    self.tell(f"{damaged[0]} is damaged; going on from the checkpoint before it")
+                return content["state"]
+        if damaged:
             raise CheckpointError(
-                f"the checkpoint {self.path} is damaged ({type(error).__name__}); "
+                f"the checkpoint {' and '.join(damaged)} is damaged; "
                 "delete it to start this run again."
-            ) from None
-        return content["state"] if matches else None
+            )
+        return None
 
     def remove(self) -> None:
-        self.path.unlink(missing_ok=True)
+        for path in (self.path, self.previous):
+            path.unlink(missing_ok=True)
 
-    @contextmanager
-    def locked(self, tell: Any = print) -> Iterator[None]:
-        """Hold the run: a second process on the same cell waits for the first."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path.with_suffix(".lock"))
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            tell(f"another process is training this cell; waiting for {lock.lock_file}")
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+
+def _write(file: BinaryIO, content: dict[str, Any]) -> None:
+    """Digest first: its place is kept free and filled when all is written."""
+    file.write(bytes(DIGEST))
+    try:
+        torch.save(content, file)
+    except RuntimeError as error:  # torch counts the bytes that arrived, and knows no reason
+        raise OSError("not all bytes arrived on the disk, which may be full") from error
+    digest = _digest(file)
+    file.seek(0)
+    file.write(digest)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        if file.read(DIGEST) != _digest(file):
+            raise ValueError("its checksum does not match")
+        file.seek(DIGEST)
+        content = torch.load(file, map_location="cpu", weights_only=True)
+    if not (isinstance(content, dict) and {"key", "state"} <= content.keys()):
+        raise ValueError("not a checkpoint")
+    return content
+
+
+def _digest(file: BinaryIO) -> bytes:
+    file.seek(DIGEST)
+    return hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]

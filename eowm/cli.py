@@ -6,7 +6,7 @@ Heavy imports (torch, pandas) stay inside the commands that need them.
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 from rich.console import Console
@@ -14,7 +14,11 @@ from rich.table import Table
 
 from eowm import paths
 from eowm.config import Cell, Config, load_config, parse_overrides
-from eowm.errors import ConfigError, UserError
+from eowm.errors import ClaimError, ConfigError, UserError, nearest
+from eowm.settings import RunSettings
+
+if TYPE_CHECKING:
+    from eowm.states import Run
 
 app = typer.Typer(
     help="An open replication of EOWM: train a cell of the paper's tables, and look at it.",
@@ -38,26 +42,76 @@ PresetOption = Annotated[str | None, typer.Option(help="smoke, quick or paper.")
 
 @app.command()
 def cells(
+    wanted: Annotated[str, typer.Argument(help="Only names that start so.")] = "",
     preset: PresetOption = None,
     names: Annotated[bool, typer.Option("--names", help="Names only, one a line.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only what is not done; exit code 1 if anything is.")
+    ] = False,
 ) -> None:
-    """Every cell of the tables: its name, seeds and the command that trains it."""
+    """Every cell of the tables: what its runs are, what they took, and how to run it again."""
     config = load_config()
     preset = _preset(config, preset)
+    shown = [cell for cell in config.cells() if cell.name.startswith(wanted)]
+    if not shown:
+        _refuse_cell(config, wanted)
     if names:
-        print("\n".join(cell.name for cell in config.cells()))
+        print("\n".join(cell.name for cell in shown))
         return
-    table = Table("cell", "seeds", "recorded", "command", box=None)
-    for cell in config.cells():
-        seeds = config.seeds(cell, preset)
-        there = [s for s in seeds if (paths.ROOT / paths.record(preset, cell.name, s)).exists()]
+
+    from eowm import states
+
+    by_cell = {cell: states.of_cell(config, cell, preset) for cell in shown}
+    table = Table("cell", "runs", "seconds", "command", box=None)
+    for cell, runs in by_cell.items():
+        if check and all(run.state == "done" for run in runs):
+            continue
+        seconds = [run.seconds for run in runs if run.seconds is not None]
         table.add_row(
             cell.name,
-            " ".join(map(str, seeds)),
-            " ".join(map(str, there)) or "–",
-            f"eowm train {cell.scenario} {cell.row} --seed {seeds[0]} --preset {preset}",
+            _by_state(runs),
+            f"{sum(seconds):,.0f}" if seconds else "–",
+            f"make cell CELL={cell.name} PRESET={preset}",
         )
-    _console().print(table)
+    console = _console()
+    if table.row_count:
+        console.print(table)
+    everything = [run for runs in by_cell.values() for run in runs]
+    for run in everything:
+        if run.reason:
+            line = f"{run.cell.name} seed {run.seed} {run.state}: {run.reason}"
+            console.print(line, highlight=False, soft_wrap=True)
+    done = sum(run.state == "done" for run in everything)
+    if check:
+        print(f"{done} of {len(everything)} runs of preset '{preset}' are done.")
+        raise typer.Exit(0 if done == len(everything) else 1)
+
+
+@app.command()
+def forget(
+    name: Annotated[str, typer.Argument(help="e.g. table2/cifar10-5/eowm")],
+    preset: PresetOption = None,
+    seeds: Annotated[str, typer.Option(help='e.g. "0 1"; all of the preset without it.')] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the files.")] = False,
+) -> None:
+    """Drop what is half done of a cell, so that it starts anew, and print its record files."""
+    config = load_config()
+    preset = _preset(config, preset)
+    if name not in [cell.name for cell in config.cells()]:
+        _refuse_cell(config, name)
+    cell = config.cell(name)
+    chosen = _seeds(seeds) or config.seeds(cell, preset)
+    files = {seed: paths.record(preset, name, seed) for seed in chosen}
+
+    from eowm import claims
+
+    for seed, file in files.items():
+        if claims.is_running(paths.ROOT / file):
+            who = claims.holder(paths.ROOT / file)
+            raise ClaimError(f"{who} is training {name} seed {seed}; stop it or wait for it.")
+        if not dry_run:
+            paths.forget(paths.ROOT / paths.checkpoint(preset, name, seed))
+    print(*files.values())
 
 
 @data.command()
@@ -115,50 +169,59 @@ def status() -> None:
 def train(
     scenario: Annotated[str, typer.Argument(help="e.g. cifar10-5")],
     method: Annotated[str, typer.Argument(help="e.g. owm, or method:variant")],
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[list[int] | None, typer.Option(min=0, help="0 without it; repeatable.")] = None,
     preset: PresetOption = None,
-    out: Annotated[Path | None, typer.Option(help="Record file.")] = None,
+    out: Annotated[
+        list[Path] | None, typer.Option(help="Record file, one for each seed in their order.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")] = "auto",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="key=value, e.g. epochs=3 (repeatable).")
     ] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="Checkpoint file.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="Checkpoint file (one seed).")] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start again, whatever a checkpoint says.")
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads.")] = None,
     table: Annotated[str | None, typer.Option(help="Table that the cell belongs to.")] = None,
 ) -> None:
-    """Train one cell with one seed and write its record; an interrupted run is continued.
+    """Train one cell and write a record for each seed; an interrupted run is continued.
 
     With --set, the record goes to results/<preset>/tried, unless --out says where.
     """
     config = load_config()
     preset = _preset(config, preset)
     cell = _find_cell(config, table, scenario, method)
-    settings = config.resolve(cell, seed, preset, parse_overrides(set_ or []))
+    overrides = parse_overrides(set_ or [])
+    seeds = seed or [0]
+    if (out and len(out) != len(seeds)) or (checkpoint and len(seeds) > 1):
+        raise ConfigError("give one --out for each --seed, and --checkpoint only with one seed.")
+    runs = {seed: config.resolve(cell, seed, preset, overrides) for seed in seeds}
 
     import torch
 
-    from eowm import records, runs
-    from eowm.checkpoint import Checkpoint
+    from eowm.runs import run
 
     if threads:
         torch.set_num_threads(threads)
-    if set_:
-        place = paths.ROOT / paths.tried(preset, cell.name, seed, settings.hash())
-        out, checkpoint = out or place, checkpoint or place.with_suffix(".pt")
-    out = out or paths.ROOT / paths.record(preset, cell.name, seed)
-    checkpoint = checkpoint or paths.ROOT / paths.checkpoint(preset, cell.name, seed)
-    saved = Checkpoint(checkpoint, settings.hash())
-    with saved.locked(lambda text: print(text, file=sys.stderr, flush=True)):
-        if fresh:
-            saved.remove()
-        record = runs.train(config, cell, settings, preset, device=device, checkpoint=saved)
-        records.write(record, out)
-        saved.remove()
-    shown = {k: v for k, v in record.metrics.items() if v is not None}
-    print(f"{out}: {record.status}", *(f"{k} {v:.4f}" for k, v in shown.items()))
+    failed: list[UserError] = []
+    places = {}
+    for number, (seed_, settings) in enumerate(runs.items()):
+        place, saved = _places(preset, cell, settings, bool(set_))
+        place, places[seed_] = out[number] if out else place, checkpoint or saved
+        try:
+            record = run(config, cell, settings, preset, place, places[seed_], device=device,
+                         fresh=fresh, keep=len(runs) > 1)  # fmt: skip
+        except UserError as error:  # the other seeds have their chance
+            print(f"eowm: {error}", file=sys.stderr)
+            failed.append(error)
+        else:
+            shown = {k: v for k, v in record.metrics.items() if v is not None}
+            print(f"{place}: {record.status}", *(f"{k} {v:.4f}" for k, v in shown.items()))
+    if failed:
+        raise typer.Exit(2)
+    for path in places.values():
+        paths.finished(path).unlink(missing_ok=True)
 
 
 @app.command()
@@ -194,7 +257,7 @@ def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
     record = records.read(file)
     console = _console()
     cell, standin = record.cell, "" if record.data.comparable else " (stand-in data)"
-    console.print(f"[bold]{cell.name}[/] seed {cell.seed}, preset {cell.preset}: {record.status}")
+    console.print(f"{cell.name} seed {cell.seed}, preset {cell.preset}: {record.status}")
     console.print(
         f"{record.data.name} from {record.data.source}{standin}; budget: {cell.budget}; "
         f"settings {record.settings_hash}; commit {record.environment.get('commit')}"
@@ -276,6 +339,40 @@ def _preset(config: Config, preset: str | None) -> str:
     return preset
 
 
+def _seeds(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        raise ConfigError(f'"{text}" are not seeds: write whole numbers such as "0 1".') from None
+
+
+def _refuse_cell(config: Config, name: str) -> NoReturn:
+    """A misspelt part is named; what is spelt well may still be outside of the tables."""
+    if name.count("/") == 2:
+        config.cell(name)
+    names = [cell.name for cell in config.cells()]
+    raise ConfigError(f"'{name}' is not in the tables of config.yaml{nearest(name, names)}.")
+
+
+def _places(preset: str, cell: Cell, settings: RunSettings, tried: bool) -> tuple[Path, Path]:
+    """Record and checkpoint of a run."""
+    if tried:
+        place = paths.ROOT / paths.tried(preset, cell.name, settings.seed, settings.hash())
+        return place, place.with_suffix(".pt")
+    return (
+        paths.ROOT / paths.record(preset, cell.name, settings.seed),
+        paths.ROOT / paths.checkpoint(preset, cell.name, settings.seed),
+    )
+
+
+def _by_state(runs: list["Run"]) -> str:
+    """`done 0 1, failed 2`."""
+    seeds: dict[str, list[str]] = {}
+    for run in runs:
+        seeds.setdefault(run.state, []).append(str(run.seed))
+    return ", ".join(f"{state} {' '.join(of_state)}" for state, of_state in seeds.items())
+
+
 def _find_cell(config: Config, table: str | None, scenario: str, row: str) -> Cell:
     """The table that shows this scenario and row; any scenario runs with any method."""
     for name, grid in config.tables.items():
@@ -287,8 +384,11 @@ def _find_cell(config: Config, table: str | None, scenario: str, row: str) -> Ce
 
 
 def _console() -> Console:
-    """As wide as its content where the output is not a terminal, so that lines can be cut."""
-    return Console() if sys.stdout.isatty() else Console(width=200)
+    """As wide as its content where the output is not a terminal, so that lines can be cut.
+
+    Without markup: what stands in a config or a record is text.
+    """
+    return Console(markup=False, width=None if sys.stdout.isatty() else 240)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,18 @@ Seeds = Annotated[
 ]
 
 
+def _which_records(text: str) -> str:
+    if text not in ("all", "existing") and not all(
+        word.endswith(".json") for word in text.split() or [""]
+    ):
+        raise ValueError("write `all`, `existing`, or record files")
+    return text
+
+
+# Names become rules, folders and arguments: nothing in them means anything to a shell or a path.
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")]
+
+
 class DataConfig(Strict):
     """Where datasets come from."""
 
@@ -36,6 +48,31 @@ class DataConfig(Strict):
     folder: str | None = Field(
         None, description="local folder in torchvision's layout; EOWM_DATA_DIR wins over it"
     )
+
+
+class Cost(Strict):
+    """What a run of one method on one dataset was measured to need."""
+
+    images_per_second: float = Field(gt=0, description="training images, one CPU thread")
+    mem_mb: int = Field(gt=0, description="peak memory, dataset included")
+    gpu: int = Field(1, ge=0, le=1, description="1: on a GPU where there is one; 0: never")
+
+
+class Jobs(Strict):
+    """How runs become jobs of a scheduler; nothing here changes a number."""
+
+    threads: int = Field(1, gt=0, description="CPU threads of a run")
+    seeds_per_job: int = Field(
+        1, gt=0, description="seeds of one cell that share a job, one after the other"
+    )
+    runs_per_gpu: int = Field(1, gt=0, description="runs that may share a GPU")
+    costs: dict[Literal["mnist", "cifar10", "cifar100"], dict[str, Cost]] = Field(
+        description="by dataset and method; `default` for a method that was not measured"
+    )
+
+    def cost(self, dataset: str, method: str) -> Cost:
+        measured = self.costs[dataset]  # type: ignore[index]
+        return measured.get(method, measured["default"])
 
 
 class Family(Strict):
@@ -58,7 +95,7 @@ class Variant(Strict):
 class MethodConfig(Variant):
     """One method: its title, its settings, its variants."""
 
-    variants: dict[str, Variant] = Field({}, description="named variants, `method:variant`")
+    variants: dict[Name, Variant] = Field({}, description="named variants, `method:variant`")
 
 
 class Table(Strict):
@@ -115,14 +152,17 @@ class Config(Strict):
     """The whole of `config.yaml`."""
 
     preset: str = Field("quick", description="smoke, quick or paper")
-    records: Literal["all", "existing"] = Field(
-        "all", description="train what is missing, or draw from the records at hand"
+    records: Annotated[str, AfterValidator(_which_records)] = Field(
+        "all",
+        description="all: train what is missing; existing: draw from the records at hand; "
+        "record files: train these, and draw from them and the records at hand",
     )
     data: DataConfig = Field(DataConfig(), description="where datasets come from")
-    families: dict[str, Family] = Field(description="scenario families")
-    methods: dict[str, MethodConfig] = Field(description="methods and their variants")
-    tables: dict[str, Table] = Field(description="the grid")
-    presets: dict[str, Preset] = Field(description="budgets")
+    families: dict[Name, Family] = Field(description="scenario families")
+    methods: dict[Name, MethodConfig] = Field(description="methods and their variants")
+    tables: dict[Name, Table] = Field(description="the grid")
+    presets: dict[Name, Preset] = Field(description="budgets")
+    jobs: Jobs = Field(description="how runs become jobs")
 
     @model_validator(mode="after")
     def _names_exist(self) -> "Config":
@@ -139,12 +179,25 @@ class Config(Strict):
             for preset_name in table.seeds:
                 _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
         for name, method in self.methods.items():
-            for family in method.families:
-                _known(family, self.families, f"methods.{name}.families.{family}")
+            self._check_overlays(name, f"methods.{name}", method)
+            for variant_name, variant in method.variants.items():
+                self._check_overlays(name, f"methods.{name}.variants.{variant_name}", variant)
+        for dataset in {family.dataset for family in self.families.values()}:
+            _known(dataset, self.jobs.costs, "dataset in jobs.costs")
+            _known("default", self.jobs.costs[dataset], f"method in jobs.costs.{dataset}")
+            for name in self.jobs.costs[dataset].keys() - {"default"}:
+                _known(name, OPTIONS, f"jobs.costs.{dataset}.{name}: method")
         for cell in self.cells():
             for name in self.presets:
                 self.resolve(cell, seed=0, preset=name)
         return self
+
+    def _check_overlays(self, method: str, where: str, variant: Variant) -> None:
+        """Also of methods and variants that no table shows."""
+        _merge(method, [(f"{where}.settings", variant.settings)])
+        for family, overlay in variant.families.items():
+            _known(family, self.families, f"{where}.families.{family}")
+            _merge(method, [(f"{where}.families.{family}", overlay)])
 
     def cells(self) -> Iterator[Cell]:
         """Every cell of every table, in the paper's order."""
@@ -224,15 +277,18 @@ class Config(Strict):
             raise ConfigError(f"{cell.name}: {_sentences(error)}") from None
 
 
-def load_config(path: Path = paths.CONFIG, overlay: Mapping[str, Any] | None = None) -> Config:
+def load_config(path: Path | None = None, overlay: Mapping[str, Any] | None = None) -> Config:
     """Read and check `config.yaml`; `overlay` replaces top-level keys such as `preset`."""
+    path = path or paths.CONFIG
     try:
-        values = yaml.safe_load(path.read_text())
+        values = yaml.safe_load(path.read_text()) or {}
     except FileNotFoundError:
         raise ConfigError(f"{path} is missing: run this from the project's folder.") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
-    return parse_config({**(values or {}), **(overlay or {})}, str(path.name))
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{path} must hold keys and values, not a {type(values).__name__}.")
+    return parse_config({**values, **(overlay or {})}, str(path.name))
 
 
 def parse_config(values: Mapping[str, Any], source: str = "config.yaml") -> Config:
@@ -324,5 +380,6 @@ def _sentences(error: ValidationError) -> str:
 def _all_keys() -> set[str]:
     models: tuple[type[Strict], ...] = (
         Config, DataConfig, Family, MethodConfig, Table, Preset, PresetFamily, Limits, Overlay,
+        Jobs, Cost,
     )  # fmt: skip
     return {key for model in models for key in model.model_fields}

@@ -27,6 +27,10 @@ class CheckpointError(UserError):
     """A checkpoint cannot be used."""
 
 
+class ClaimError(UserError):
+    """A run cannot be claimed: its folder cannot be written, or another process holds it."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`" (did you mean 'owm'?)"`, or an empty string where nothing is near."""
     match = get_close_matches(word, list(known), n=1, cutoff=0.5)

@@ -44,6 +44,22 @@ def checkpoint(preset: str, cell: str, seed: int | str) -> Path:
     return RESULTS / preset / "checkpoints" / cell_path(cell) / f"seed{seed}.pt"
 
 
+def previous(checkpoint: Path) -> Path:
+    """The checkpoint before the newest one."""
+    return checkpoint.with_suffix(".previous.pt")
+
+
+def finished(checkpoint: Path) -> Path:
+    """Where a job of several runs keeps a finished record until all of them are finished."""
+    return checkpoint.with_suffix(".finished.json")
+
+
+def forget(checkpoint: Path) -> None:
+    """Delete what is half done: the next run starts from the beginning."""
+    for path in (checkpoint, previous(checkpoint), finished(checkpoint)):
+        path.unlink(missing_ok=True)
+
+
 def tried(preset: str, cell: str, seed: int | str, settings_hash: str) -> Path:
     """A run with settings changed on the command line; it never takes the place of a record."""
     return RESULTS / preset / "tried" / cell_path(cell) / f"seed{seed}-{settings_hash}.json"

@@ -2,22 +2,88 @@
 
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from eowm import methods, nets, paths, records
+from eowm import claims, devices, methods, nets, paths, records
 from eowm.checkpoint import Checkpoint
 from eowm.config import Cell, Config
 from eowm.data import store, streams
+from eowm.errors import ConfigError, RecordError
 from eowm.metrics import all_metrics
 from eowm.progress import Reporter
 from eowm.settings import RunSettings
 from eowm.training import Loop, State, seed_everything
+
+
+def run(
+    config: Config,
+    cell: Cell,
+    settings: RunSettings,
+    preset: str,
+    out: Path,
+    checkpoint: Path,
+    *,
+    device: str = "auto",
+    fresh: bool = False,
+    keep: bool = False,
+) -> records.Record:
+    """Train one run as its only process and write its record; what was interrupted is continued.
+
+    With `keep`, a finished run can be had again from beside its checkpoint: a job of several runs
+    that is killed in one of them loses the records of the others, and must not repeat them.
+    """
+    with claims.claim(checkpoint.with_suffix(".lock"), out, _tell) as waited:
+        data = store.read_manifest(settings.dataset, paths.DATA).sha256
+        saved = Checkpoint(checkpoint, f"{settings.hash()} {data}", _tell)
+        if fresh:
+            paths.forget(checkpoint)
+        record = _finished(out if waited else paths.finished(checkpoint), settings, data)
+        if record is None:
+            with device_of_run(device, config.jobs.runs_per_gpu) as where:
+                record = train(config, cell, settings, preset, device=where, checkpoint=saved)
+        if keep:
+            records.write(record, paths.finished(checkpoint))
+        records.write(record, out)
+        saved.remove()
+    return record
+
+
+@contextmanager
+def device_of_run(name: str, runs_per_gpu: int) -> Iterator[str]:
+    """For `auto` a free GPU where there is any, held until the run ends."""
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
+        raise ConfigError(f"--device {name} is unknown: write auto, cpu, cuda or cuda:1.")
+    if name.startswith("cuda") and int(name.partition(":")[2] or 0) >= gpus:
+        raise ConfigError(f"--device {name} is not here: this machine shows {gpus} GPUs.")
+    if name != "auto" or not gpus:
+        yield name
+        return
+    names = [str(torch.cuda.get_device_properties(index).uuid) for index in range(gpus)]
+    with devices.a_free_one(names, runs_per_gpu, _tell) as index:
+        yield f"cuda:{index}"
+
+
+def _finished(path: Path, settings: RunSettings, data: str) -> records.Record | None:
+    try:
+        record = records.read(path)
+    except RecordError:
+        return None
+    same = record.settings_hash == settings.hash() and record.data.sha256 == data
+    return record if same else None
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def train(

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from eowm.checkpoint import Checkpoint
 from eowm.data.streams import Split, Stream, Task
+from eowm.errors import CheckpointError
 from eowm.methods.base import Method
 from eowm.progress import Reporter
 from eowm.settings import RunSettings
@@ -101,7 +102,7 @@ class Loop:
             self.method.begin_task(task)
         loss = self._train(task)
         state.epoch += 1
-        if not math.isfinite(loss):
+        if not (math.isfinite(loss) and self._weights_are_finite()):
             state.status = f"failed: diverged at task {task.index + 1}, epoch {state.epoch}"
             self.reporter.line(state.status)
             return
@@ -137,6 +138,10 @@ class Loop:
         self.state.train_seconds += time.perf_counter() - started
         self.state.images += count
         return loss
+
+    def _weights_are_finite(self) -> bool:
+        """The loss does not see the last step of an epoch."""
+        return all(bool(weight.isfinite().all()) for weight in self.method.net.parameters())
 
     def _batch_order(self, task: Task) -> Tensor:
         epoch = self.state.epoch if self.training.reshuffle else 0
@@ -217,10 +222,16 @@ class Loop:
 
     def _resume(self) -> None:
         saved = self.checkpoint.load() if self.checkpoint else None
-        if saved is not None:
-            self.state = State(**saved["loop"])
+        if self.checkpoint and saved is not None:
+            try:
+                self.state = State(**saved["loop"])
+                self.method.load_state_dict(saved["method"])
+            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+                raise CheckpointError(
+                    f"the checkpoint {self.checkpoint.path} does not fit this code ({error}); "
+                    "delete it to start this run again."
+                ) from error
             self.state.interruptions += 1
-            self.method.load_state_dict(saved["method"])
             if self.state.epoch == self.training.epochs:
                 self.state.phase, self.state.epoch = self.state.phase + 1, 0
 

@@ -133,7 +133,7 @@ def test_help_lists_the_commands(cache) -> None:
 def test_cells_lists_every_cell_with_its_command(cache, config) -> None:
     lines = run(cache, "cells", "--names").stdout.split()
     assert lines == [cell.name for cell in config.cells()]
-    assert "eowm train cifar10-5 owm --seed 0 --preset quick" in run(cache, "cells").stdout
+    assert "make cell CELL=table2/cifar10-5/owm PRESET=quick" in run(cache, "cells").stdout
 
 
 def test_a_sweep_reports_validation_accuracy_only(cache, tmp_path) -> None:

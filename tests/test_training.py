@@ -1,11 +1,13 @@
 """The loop: exact repetition, exact continuation, selection, and what a record holds."""
 
 import copy
+import errno
+import os
 
 import pytest
 import torch
 
-from eowm import methods, nets
+from eowm import methods, nets, paths
 from eowm.checkpoint import Checkpoint
 from eowm.data import streams
 from eowm.errors import CheckpointError
@@ -91,30 +93,87 @@ def test_a_checkpoint_of_other_settings_is_not_used(resolve, arrays, tmp_path) -
     assert loop.run().interruptions == 0
 
 
-@pytest.mark.parametrize("damage", [b"", b"not a checkpoint", None])
-def test_a_damaged_checkpoint_is_named(resolve, arrays, tmp_path, damage) -> None:
+@pytest.fixture
+def saved(resolve, arrays, tmp_path):
+    """A finished run with its last two checkpoints, and what it ended in."""
     settings, path = resolve("shuffled-mnist-3", "finetune"), tmp_path / "run.pt"
-    make_loop(settings, arrays("mnist"), Checkpoint(path, settings.hash())).run()
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2] if damage is None else damage)
-    with pytest.raises(CheckpointError, match=r"run\.pt is damaged"):
-        make_loop(settings, arrays("mnist"), Checkpoint(path, settings.hash())).run()
+    expected = outcome(make_loop(settings, arrays("mnist"), eager(path, settings)))
+
+    def again(tell=print):
+        return make_loop(settings, arrays("mnist"), Checkpoint(path, settings.hash(), tell))
+
+    return path, expected, again
+
+
+def eager(path, settings) -> Checkpoint:
+    """Writes after every epoch, however long that takes."""
+
+    class Eager(Checkpoint):
+        def save(self, state) -> None:
+            self._next_write = 0.0
+            super().save(state)
+
+    return Eager(path, settings.hash())
+
+
+def truncate(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def flip_a_bit(content: bytes) -> bytes:
+    at = len(content) * 2 // 3
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+DAMAGES = [truncate, flip_a_bit, lambda content: b"", lambda content: b"not a checkpoint"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_after_a_damaged_checkpoint_the_one_before_is_used(saved, damage) -> None:
+    path, expected, again = saved
+    path.write_bytes(damage(path.read_bytes()))
+    told: list[str] = []
+    loop = again(told.append)
+    assert same(expected, outcome(loop))
+    assert loop.state.interruptions == 1
+    assert "run.pt (" in told[0]
+    assert "going on from the checkpoint before it" in told[0]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_two_damaged_checkpoints_are_named(saved, damage) -> None:
+    path, _, again = saved
+    for file in (path, paths.previous(path)):
+        file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(CheckpointError, match=r"run\.pt .*run\.previous\.pt .*is damaged; delete"):
+        again().run()
+
+
+def test_a_checkpoint_of_other_code_is_named(saved) -> None:
+    *_, again = saved
+    loop = again()
+    state = loop.checkpoint.load()
+    state["method"].pop("optimiser")
+    loop.checkpoint.save(state)
+    with pytest.raises(CheckpointError, match=r"run\.pt does not fit this code"):
+        again().run()
 
 
 def test_a_checkpoint_with_foreign_code_is_refused(resolve, tmp_path) -> None:
     """Loaded with weights_only: a pickle that would run code is not executed."""
     path = tmp_path / "run.pt"
-    torch.save({"settings_hash": "x", "state": Reporter}, path)
-    with pytest.raises(CheckpointError):
+    Checkpoint(path, "x").save({"surprise": Reporter})
+    with pytest.raises(CheckpointError, match="damaged"):
         Checkpoint(path, "x").load()
 
 
-def test_full_disk_is_one_sentence_and_leaves_nothing(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+def test_a_full_or_read_only_disk_is_one_sentence(tmp_path, monkeypatch, code) -> None:
     def full(*args, **kwargs):
-        raise OSError(28, "No space left on device")
+        raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr("eowm.checkpoint.torch.save", full)
-    with pytest.raises(CheckpointError, match="No space left on device"):
+    with pytest.raises(CheckpointError, match=rf"run\.pt: {os.strerror(code)}; free some space"):
         Checkpoint(tmp_path / "run.pt", "x").save({})
     assert list(tmp_path.iterdir()) == []
 
@@ -206,6 +265,24 @@ def test_a_limit_of_images_picks_the_same_ones_in_every_epoch(resolve, arrays) -
     assert first[0] == first[1]
     assert first[0] != first[2]
     assert first[0] != other[0]
+
+
+def test_a_last_step_that_diverges_is_seen(resolve, arrays) -> None:
+    """The loss of an epoch does not see what its last step did to the weights."""
+    settings = resolve("shuffled-mnist-3", "finetune", epochs=1)
+    loop = make_loop(settings, arrays("mnist"))
+    count, observe = [0], loop.method.observe
+
+    def break_at_the_end(x, y, progress):
+        loss = observe(x, y, progress)
+        count[0] += 1
+        if count[0] == 4:  # the last batch of the first epoch
+            loop.method.weights[0].data[0, 0] = float("nan")
+        return loss
+
+    loop.method.observe = break_at_the_end
+    state = loop.run()
+    assert state.status == "failed: diverged at task 1, epoch 1"
 
 
 def test_progress_runs_from_0_to_1_over_each_task(resolve, arrays) -> None:

@@ -56,7 +56,7 @@ def render(
 
 def provenance(runs: pd.DataFrame, config: Config, preset: str) -> dict[str, str]:
     """Where the numbers come from, by name."""
-    recorded = runs[runs.status != results.NOT_RUN]
+    recorded = runs[runs.dataset.notna()]
     sources = recorded.groupby("dataset").data_source.unique()
     return {
         "Preset": f"{preset}: {config.presets[preset].description}",

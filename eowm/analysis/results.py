@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from eowm import paper, paths, records
+from eowm import claims, paper, paths, records
 from eowm.config import Cell, Config
 from eowm.errors import ConfigError, RecordError, nearest
 from eowm.metrics import average_accuracy_so_far
@@ -111,6 +111,9 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
 
 
 def _missing(cell: Cell, seed: int, preset: str, folder: Path) -> dict[str, Any]:
+    """Never run, or run in vain: then its note says why."""
+    path = folder / _place(cell.name, seed)
+    why = claims.failure(path)
     return {
         "preset": preset,
         "table": cell.table,
@@ -119,12 +122,12 @@ def _missing(cell: Cell, seed: int, preset: str, folder: Path) -> dict[str, Any]
         "variant": cell.variant,
         "row": cell.row,
         "seed": seed,
-        "status": NOT_RUN,
+        "status": f"failed: {why}" if why else NOT_RUN,
         "comparable": False,
         "standin": False,
         "stale": False,
         "in_grid": True,
-        "path": _shown(folder / _place(cell.name, seed)),
+        "path": _shown(path),
     }
 
 

@@ -152,7 +152,7 @@ def official(dataset: Dataset, work: Path, report: Reporter) -> Served:
 
 
 def _mirrors(dataset: Dataset) -> list[list[str]]:
-    """For each mirror, the addresses of all files."""
+    """For each mirror, the addresses of all files; over TLS only."""
     try:
         from eowm.data import torchvision_shim
 
@@ -161,7 +161,8 @@ def _mirrors(dataset: Dataset) -> list[list[str]]:
         raise Unavailable(f"torchvision cannot be imported ({error})") from error
     if dataset.archive:
         return [[known.url]]
-    return [[mirror + name for name, _ in known.resources] for mirror in known.mirrors]
+    mirrors = [mirror for mirror in known.mirrors if mirror.startswith("https://")]
+    return [[mirror + name for name, _ in known.resources] for mirror in mirrors]
 
 
 def _probe(url: str) -> None:

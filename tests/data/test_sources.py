@@ -246,6 +246,9 @@ def test_a_full_disk_is_not_blamed_on_a_mirror(tiny, work, mirror, monkeypatch):
 def test_torchvision_knows_the_mirrors(tiny):
     assert len(sources._mirrors(tiny("mnist").dataset)[0]) == 4
     (only,) = sources._mirrors(tiny("cifar100").dataset)
+    every = [url for name in ("mnist", "cifar10", "cifar100")
+             for urls in sources._mirrors(tiny(name).dataset) for url in urls]  # fmt: skip
+    assert all(url.startswith("https://") for url in every)
     assert only[0].endswith("/cifar-100-python.tar.gz")
     assert torchvision_shim.datasets() is torchvision_shim.datasets()
 

@@ -4,11 +4,10 @@ The tests of this file run in order and share one project folder.
 """
 
 import json
-import re
 import shutil
 
 import pytest
-from project import Project
+from project import Project, jobs
 
 from eowm import records
 
@@ -18,11 +17,6 @@ def built(project):
     result = project.snakemake()
     assert result.returncode == 0, result.stdout
     return project
-
-
-def jobs(output: str) -> dict[str, int]:
-    """Rule → number of jobs, from the table that a dry run prints."""
-    return {m[1]: int(m[2]) for m in re.finditer(r"^(\S+) +(\d+)$", output, re.M)}
 
 
 def test_lint_is_clean(project) -> None:

@@ -7,6 +7,7 @@ rule fetch:
         manifest=WORK / "data" / "{dataset}.json",
     log:
         WORK / "logs" / "fetch_{dataset}.log",
+    localrule: True  # computing nodes of a cluster often have no network
     conda:
         "../../environment.yml"
     params:

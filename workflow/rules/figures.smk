@@ -5,6 +5,7 @@
 rule results:
     input:
         records=wanted_records(),
+        failures=failure_notes(),
     output:
         csv=OUT / "results.csv",
     log:
@@ -16,34 +17,46 @@ rule results:
         "python -m eowm collect --out {output.csv} > {log} 2>&1"
 
 
-# Notebook → what it makes. `theorems` needs no training; the others draw from records.
+# Notebook → the table whose records it draws from, and what it makes. `theorems` needs no training.
 NOTEBOOKS = {
-    "table2": expand("tables/table2.{kind}", kind=["csv", "md", "tex"]),
-    "table3": expand("tables/table3.{kind}", kind=["csv", "md", "tex"]),
-    "figure3": expand("figures/figure3.{kind}", kind=["pdf", "png"]),
-    "theorems": ["tables/theorems.csv"]
-    + expand(
-        "figures/{name}.{kind}", name=["figure1", "theorem4"], kind=["pdf", "png"]
+    "table2": ("table2", expand("tables/table2.{kind}", kind=["csv", "md", "tex"])),
+    "table3": ("table3", expand("tables/table3.{kind}", kind=["csv", "md", "tex"])),
+    "figure3": ("table2", expand("figures/figure3.{kind}", kind=["pdf", "png"])),
+    "theorems": (
+        None,
+        ["tables/theorems.csv"]
+        + expand(
+            "figures/{name}.{kind}", name=["figure1", "theorem4"], kind=["pdf", "png"]
+        ),
     ),
 }
 
-for name, products in NOTEBOOKS.items():
+for name, (table, products) in NOTEBOOKS.items():
 
     rule:
         name:
             name
         input:
             notebook=f"notebooks/{name}.ipynb",
-            results=[] if name == "theorems" else rules.results.output.csv,
+            records=wanted_records(table) if table else [],
+            failures=failure_notes(table) if table else [],
         output:
             notebook=OUT / "notebooks" / f"{name}.ipynb",
-            html=OUT / "notebooks" / f"{name}.html",
-            products=[OUT / product for product in products],
+            html=report(
+                OUT / "notebooks" / f"{name}.html",
+                caption="../report/notebook.rst",
+                category="Notebooks",
+                labels={"notebook": name},
+            ),
+            products=[shown(product) for product in products],
         log:
             notebook=WORK / "logs" / f"{name}.ipynb",
             text=WORK / "logs" / f"{name}.log",
         conda:
             "../../environment.yml"
+        resources:
+            mem_mb=2000,
+            runtime=30,
         params:
             parameters={"preset": PRESET, "out": str(OUT)},
         script:
@@ -52,11 +65,17 @@ for name, products in NOTEBOOKS.items():
 
 rule report:
     input:
+        rules.results.output,
         [OUT / "notebooks" / f"{name}.html" for name in NOTEBOOKS],
     output:
-        OUT / "report" / "index.html",
+        report(
+            OUT / "report" / "index.html",
+            caption="../report/report.rst",
+            category="Report",
+        ),
     log:
         WORK / "logs" / "report.log",
+    localrule: True
     conda:
         "../../environment.yml"
     shell:

@@ -4,36 +4,37 @@
 # and only then: comments and refactorings in the package are not seen. Checkpoints are no outputs,
 # because Snakemake deletes outputs before a rerun; an interrupted run continues from its own.
 
-MEMORY_MB = {"mnist": 1500, "cifar10": 3000, "cifar100": 6000}
-
 for cell in CELLS:
+    for batch in batches(cell):
 
-    rule:
-        name:
-            f"train_{cell.rule}"
-        input:
-            manifest=dataset_for(cell),
-        output:
-            record=record(cell),
-        log:
-            WORK / "logs" / paths.cell_path(cell.name) / "seed{seed}.log",
-        benchmark:
-            WORK / "benchmarks" / paths.cell_path(cell.name) / "seed{seed}.tsv"
-        conda:
-            "../../environment.yml"
-        threads: 1
-        resources:
-            mem_mb=MEMORY_MB[dataset(cell)],
-            gpu=1,
-        params:
-            scenario=cell.scenario,
-            row=cell.row,
-            table=cell.table,
-            settings=CONFIG.resolve(cell, 0, PRESET).hash(),
-        shell:
-            "python -m eowm train {params.scenario} {params.row} --table {params.table}"
-            " --seed {wildcards.seed} --threads {threads}"
-            " --out {output.record} > {log} 2>&1"
+        rule:
+            name:
+                train_rule(cell, batch)
+            input:
+                manifest=manifest_of(cell, batch),
+            output:
+                [record(cell, seed) for seed in batch],
+            log:
+                WORK / "logs" / paths.cell_path(cell.name) / f"seed{batch[0]}.log",
+            benchmark:
+                WORK / "benchmarks" / paths.cell_path(cell.name) / f"seed{batch[0]}.tsv"
+            conda:
+                "../../environment.yml"
+            threads: CONFIG.jobs.threads
+            resources:
+                mem_mb=needs_of(cell, batch, "mem_mb"),
+                runtime=needs_of(cell, batch, "minutes"),
+                gpu=needs_of(cell, batch, "gpu"),
+            params:
+                scenario=cell.scenario,
+                row=cell.row,
+                table=cell.table,
+                settings=CONFIG.resolve(cell, 0, PRESET).hash(),
+                runs=runs_of,
+                device=device_of,
+            shell:
+                "python -m eowm train {params.scenario} {params.row} --table {params.table}"
+                " {params.runs} --threads {threads} --device {params.device} > {log} 2>&1"
 
     rule:
         name:

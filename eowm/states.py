@@ -1,0 +1,43 @@
+"""What each run of the grid is: done, stale, running, failed or not run. Never imports torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from eowm import claims, paths, records
+from eowm.config import Cell, Config
+from eowm.errors import RecordError
+
+State = Literal["done", "stale", "running", "failed", "not run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One seed of one cell."""
+
+    cell: Cell
+    seed: int
+    state: State
+    reason: str = ""  # why it failed
+    seconds: float | None = None  # training and evaluation
+
+
+def of_cell(config: Config, cell: Cell, preset: str) -> list[Run]:
+    return [of_run(config, cell, seed, preset) for seed in config.seeds(cell, preset)]
+
+
+def of_run(config: Config, cell: Cell, seed: int, preset: str) -> Run:
+    path = paths.ROOT / paths.record(preset, cell.name, seed)
+    if claims.is_running(path):
+        return Run(cell, seed, "running", claims.holder(path))
+    if not path.exists():
+        why = claims.failure(path)
+        return Run(cell, seed, "failed", why) if why else Run(cell, seed, "not run")
+    try:
+        record = records.read(path)
+    except RecordError as error:
+        return Run(cell, seed, "failed", str(error))
+    seconds = record.timing.train_seconds + record.timing.eval_seconds
+    if not record.complete:
+        return Run(cell, seed, "failed", record.status.removeprefix("failed: "), seconds)
+    current = config.resolve(cell, seed, preset).hash() == record.settings_hash
+    return Run(cell, seed, "done" if current else "stale", seconds=seconds)

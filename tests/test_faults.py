@@ -1,0 +1,304 @@
+"""What users and machines get wrong: one sentence each, with a name and a way out, exit code 2.
+
+Through the real command line in this process: no traceback, and never a record from a bad input.
+"""
+
+import json
+import resource
+import shutil
+import sys
+
+import pytest
+import yaml
+
+from eowm import cli, paths, records
+from eowm.data import store
+from eowm.paths import CHECKOUT
+from eowm.settings import OPTIONS
+
+CELL = "table2/shuffled-mnist-3/finetune"
+TRAIN = ["train", "shuffled-mnist-3", "finetune", "--preset", "smoke"]
+PUBLISHED = CHECKOUT / "paper_figures/paper/records/table3/disjoint-mnist-2/w2-0.10/seed0.json"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with nothing but a config."""
+    shutil.copy(CHECKOUT / "config.yaml", tmp_path)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "CONFIG", tmp_path / "config.yaml")
+    monkeypatch.setattr(paths, "DATA", tmp_path / "data")
+    return tmp_path
+
+
+@pytest.fixture
+def eowm(project, monkeypatch, capsys):
+    """`eowm("train", …)`: exit code and what was said on stderr."""
+
+    def call(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["eowm", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return ended.value.code, capsys.readouterr().err
+
+    return call
+
+
+def refused(answer: tuple[int, str], *words: str) -> None:
+    code, text = answer
+    assert code == 2, text
+    assert "Traceback" not in text
+    for word in words:
+        assert word in text
+
+
+# --- config.yaml ------------------------------------------------------------------------------
+
+BAD_CONFIGS = {
+    "unknown key": ("prset", "quick", ["prset", "did you mean 'preset'"]),
+    "unknown key, deep": ("methods/owm/settings/alhpa", 1, ["methods.owm.settings.alhpa"]),
+    "key of another method": ("methods/ewc/settings/w2", 0.1, ["methods.ewc.settings.w2"]),
+    "wrong type": ("families/cifar10/settings/epochs", "x", ["families.cifar10.settings.epochs"]),
+    "w2 > 1": ("methods/eowm/variants/w2-0.10/settings/w2", 1.5, ["w2", "less than or equal to 1"]),
+    "negative epochs": ("families/cifar10/settings/epochs", -3, ["epochs", "greater than 0"]),
+    "unknown method": ("tables/table2/methods", ["owmm"], ["owmm", "did you mean 'owm'"]),
+    "unknown scenario": ("tables/table2/scenarios", ["cifar10-50"], ["did you mean 'cifar10-5'"]),
+    "unknown variant": ("tables/table2/methods", ["owm:matchd"], ["did you mean 'matched'"]),
+    "unknown preset": ("preset", "quik", ["quik", "did you mean 'quick'"]),
+    "unknown family": ("methods/owm/families/cifar11", {}, ["did you mean 'cifar10'"]),
+    "unknown dataset": ("families/cifar10/dataset", "cifar11", ["families.cifar10.dataset"]),
+    "seeds twice": ("presets/quick/seeds", [1, 1], ["presets.quick.seeds", "different"]),
+    "seeds below 0": ("presets/quick/seeds", [-1], ["presets.quick.seeds.0"]),
+    "no seeds": ("presets/quick/seeds", [], ["presets.quick.seeds", "at least 1"]),
+    "a name for the shell": ("methods/owm/variants/a;rm", {"title": "x"}, ["a;rm", "pattern"]),
+    "a name for a path": ("methods/owm/variants/../x", None, ["methods.owm.variants"]),
+    "costs without default": ("jobs/costs/mnist", {}, ["jobs.costs.mnist", "default"]),
+    "cost of no method": ("jobs/costs/mnist/owmm", {"images_per_second": 1, "mem_mb": 1},
+                          ["jobs.costs.mnist.owmm", "did you mean 'owm'"]),
+    "no seeds in a job": ("jobs/seeds_per_job", 0, ["jobs.seeds_per_job", "greater than 0"]),
+    "what records": ("records", "some", ["records", "existing"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BAD_CONFIGS)
+def test_a_bad_config_is_refused_before_anything_runs(project, eowm, fault) -> None:
+    path, value, words = BAD_CONFIGS[fault]
+    config = yaml.safe_load((project / "config.yaml").read_text())
+    *parents, last = path.split("/") if "../x" not in path else [*path.split("/")[:-2], "../x"]
+    place = config
+    for key in parents:
+        place = place.setdefault(key, {})
+    place[last] = value
+    (project / "config.yaml").write_text(yaml.safe_dump(config))
+    refused(eowm(*TRAIN), *words)
+    assert {path.name for path in project.iterdir()} == {"config.yaml"}
+
+
+def test_seven_tasks_for_ten_classes(project, eowm) -> None:
+    config = yaml.safe_load((project / "config.yaml").read_text())
+    config["families"]["cifar10"]["tasks"].append(7)
+    config["tables"]["table2"]["scenarios"].append("cifar10-7")
+    (project / "config.yaml").write_text(yaml.safe_dump(config))
+    refused(eowm("cells"), "cifar10-7", "10 classes cannot be cut into 7 equal tasks")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("a: [", "not valid YAML"), ("- a\n", "must hold keys"), ("", "families"),
+     ("a: !!python/object/apply:os.system [ls]", "not valid YAML")],
+)  # fmt: skip
+def test_a_config_that_is_none(project, eowm, text, words) -> None:
+    (project / "config.yaml").write_text(text)
+    refused(eowm("cells"), "config.yaml", words)
+
+
+# --- command line -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "cifar10-5", "own"], ["own", "did you mean 'owm'"]),
+        (["train", "cifar10-6", "owm"], ["cifar10-6", "did you mean"]),
+        ([*TRAIN, "--set", "epcohs=3"], ["epcohs", "did you mean 'epochs'"]),
+        ([*TRAIN, "--set", "epochs=-3"], ["epochs", "greater than 0"]),
+        ([*TRAIN, "--seed", "0", "--seed", "1", "--out", "x.json"], ["one --out for each --seed"]),
+        (["forget", "table2/shuffled-mnist-3/finetun"], ["did you mean 'finetune'"]),
+        (["forget", CELL, "--seeds", "one"], ["one", "whole numbers"]),
+        (["cells", "tabel2"], ["tabel2", "is not in the tables"]),
+        (["show", "nothing.json"], ["nothing.json", "does not exist"]),
+    ],
+)
+def test_a_bad_command(eowm, arguments, words) -> None:
+    refused(eowm(*arguments), *words)
+
+
+# --- data -------------------------------------------------------------------------------------
+
+
+def prepare(project, sha256: str = "0" * 64) -> None:
+    manifest = store.Manifest(name="mnist", source="standin", origin="test", sha256=sha256,
+                              comparable=False, files={}, train=60_000, test=10_000)  # fmt: skip
+    (project / "data").mkdir()
+    (project / "data/mnist.manifest.json").write_text(manifest.model_dump_json())
+    (project / "data/mnist.pt").write_bytes(b"rubbish")
+
+
+def no_record(project) -> bool:
+    return not list(project.rglob("seed*.json"))
+
+
+def test_a_missing_dataset(project, eowm) -> None:
+    refused(eowm(*TRAIN), "mnist is not in", "eowm data fetch mnist")
+    assert no_record(project)
+
+
+def test_a_damaged_dataset(project, eowm) -> None:
+    prepare(project)
+    refused(eowm(*TRAIN), "mnist.pt is damaged", "eowm data fetch mnist")
+    assert no_record(project)
+
+
+def test_a_stand_in_for_the_papers_numbers(project, eowm) -> None:
+    prepare(project)
+    refused(eowm(*TRAIN[:-1], "paper"), "stand-in", "preset paper refuses")
+    assert no_record(project)
+
+
+# --- disks and checkpoints --------------------------------------------------------------------
+
+
+@pytest.fixture
+def trainable(project, monkeypatch, arrays):
+    """A project with data at hand."""
+    prepare(project)
+    made = arrays("mnist")
+
+    def load(name, cache, **_):
+        return made, store.read_manifest(name, cache)
+
+    monkeypatch.setattr(store, "load", load)
+    return project
+
+
+def test_a_disk_that_is_full(trainable, eowm) -> None:
+    """A limit on the size of files is what a test may impose without being root."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        answer = eowm(*TRAIN)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    refused(answer, "cannot write the checkpoint", "seed0.pt", "free some space")
+    assert no_record(trainable)
+    assert eowm(*TRAIN)[0] == 0
+
+
+@pytest.mark.parametrize("folder", ["results", "paper_figures"])
+def test_a_folder_that_cannot_be_written(trainable, eowm, folder) -> None:
+    (trainable / folder).write_text("a file where a folder should be")
+    refused(eowm(*TRAIN), "cannot write", folder, "make its folder writable")
+
+
+def test_damaged_checkpoints(trainable, eowm) -> None:
+    file = trainable / paths.checkpoint("smoke", CELL, 0)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"rubbish")
+    refused(eowm(*TRAIN), "seed0.pt", "is damaged; delete it")
+    assert no_record(trainable)
+    assert eowm(*TRAIN, "--fresh")[0] == 0
+
+
+def test_a_checkpoint_made_on_other_data_is_not_continued(trainable, eowm, monkeypatch) -> None:
+    """Otherwise a run begun on a stand-in could end as a comparable one."""
+    from eowm.training import Loop
+
+    epochs = []
+
+    def stop_after_one(self, task, epoch=Loop._epoch):
+        epochs.append(1)
+        if len(epochs) == 2:
+            raise store.DataError("stop")
+        epoch(self, task)
+
+    monkeypatch.setattr(Loop, "_epoch", stop_after_one)
+    assert eowm(*TRAIN)[0] == 2
+    assert (trainable / paths.checkpoint("smoke", CELL, 0)).exists()
+    shutil.rmtree(trainable / "data")
+    prepare(trainable, sha256="1" * 64)
+    assert eowm(*TRAIN)[0] == 0
+    record = records.read(trainable / paths.record("smoke", CELL, 0))
+    assert record.timing.interruptions == 0
+    assert len(record.curves) == record.settings.training.epochs * record.settings.tasks
+
+
+# --- records ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recorded(project):
+    """A real record in its place; `change(…)` falsifies it."""
+    place = project / paths.record("paper", "table3/disjoint-mnist-2/w2-0.10", 0)
+    place.parent.mkdir(parents=True)
+    shutil.copy(PUBLISHED, place)
+    return place
+
+
+COLLECT = ["collect", "--preset", "paper", "--out", "results.csv"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda r: r["accuracy"][-1].__setitem__(0, 0.99), "metrics do not follow"),
+        (lambda r: r["metrics"].update(AA=0.99), "metrics do not follow"),
+        (lambda r: r["settings"]["training"].update(epochs=1), "settings_hash"),
+        (lambda r: r["cell"].update(preset="quick"), "is a record of preset 'quick'"),
+        (lambda r: r["cell"].update(variant="w2-0.15"), "is the record of"),
+        (lambda r: r["cell"].update(seed=1), "is the record of"),
+        (lambda r: r.update(schema_version=9), "schema_version"),
+    ],
+)
+def test_a_falsified_or_foreign_record(recorded, eowm, monkeypatch, change, words) -> None:
+    monkeypatch.chdir(paths.ROOT)
+    content = json.loads(recorded.read_text())
+    change(content)
+    recorded.write_text(json.dumps(content))
+    refused(eowm(*COLLECT), "seed0.json", words)
+    assert not (paths.ROOT / "results.csv").exists()
+
+
+def test_half_a_record(recorded, eowm, monkeypatch) -> None:
+    monkeypatch.chdir(paths.ROOT)
+    recorded.write_text(recorded.read_text()[:300])
+    refused(eowm(*COLLECT), "seed0.json is not a valid record", "run its cell again")
+    refused(eowm("show", str(recorded)), "seed0.json is not a valid record")
+
+
+def test_a_record_of_other_settings_is_stale_and_never_comparable(
+    recorded, eowm, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(paths.ROOT)
+    monkeypatch.setattr(OPTIONS["eowm"], "version", 99)  # as if its code had changed
+    assert eowm(*COLLECT)[0] == 0
+    lines = (paths.ROOT / "results.csv").read_text().splitlines()
+    line = next(line for line in lines if "w2-0.10,0,complete" in line)
+    assert ",registry,False,paper,False,True," in line  # not comparable, and stale
+    monkeypatch.setattr(sys, "argv", ["eowm", "cells", "table3/disjoint", "--preset", "paper"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert "stale 0" in capsys.readouterr().out
+
+
+def test_markup_in_a_record_stays_text(recorded, eowm, monkeypatch, capsys) -> None:
+    content = json.loads(recorded.read_text())
+    content["status"] = "failed: [red]no[/] [/nothing]"
+    content["environment"]["device"] = "[link=x]<b>"
+    recorded.write_text(json.dumps(content))
+    monkeypatch.setattr(sys, "argv", ["eowm", "show", str(recorded)])
+    with pytest.raises(SystemExit):
+        cli.main()
+    shown = capsys.readouterr().out
+    assert "failed: [red]no[/] [/nothing]" in shown
+    assert "[link=x]<b>" in shown

@@ -1,0 +1,154 @@
+"""`make replicate` with cells that fail, `make cell`, `eowm cells`, and what a kill leaves behind.
+
+The tests of this file run in order and share one project folder with a grid of four cells.
+"""
+
+import json
+import re
+
+import pytest
+import yaml
+from project import SMALL, Project, jobs
+
+from eowm.paths import CHECKOUT as ROOT
+
+OWM, FINETUNE = "table2/shuffled-mnist-3/owm", "table2/shuffled-mnist-3/finetune"
+WILD, ABLATION = "table2/shuffled-mnist-3/owm:wild", "table3/shuffled-mnist-2/w2-0.10"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Project:
+    methods = yaml.safe_load((ROOT / "config.yaml").read_text())["methods"]
+    methods["owm"]["variants"]["wild"] = {
+        "title": "OWM <script>wild</script>", "settings": {"learning_rate": 1e30},
+    }  # fmt: skip
+    tables = json.loads(json.dumps(SMALL))
+    tables["table2"]["references"].append("owm:wild")
+    return Project(
+        tmp_path_factory.mktemp("project"), methods=methods, tables=tables,
+        preset="smoke", data={"source": "standin"},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def replicated(project):
+    """One cell diverges, and one cannot run: its checkpoint is rubbish."""
+    project.pretend_theorems()
+    rubbish = project.checkpoint(FINETUNE)
+    rubbish.parent.mkdir(parents=True)
+    rubbish.write_bytes(b"rubbish")
+    return project, project.make("replicate", "PRESET=smoke")
+
+
+def states(project: Project) -> dict[str, str]:
+    text = project.eowm("cells", "--preset", "smoke").stdout
+    return dict(re.findall(r"^ (table\S+) +(\D+) 0 .*make cell", text, re.M))
+
+
+def test_a_failed_cell_stops_no_other_and_the_exit_code_tells(replicated) -> None:
+    project, result = replicated
+    assert result.returncode != 0
+    assert "2 of 4 runs of preset 'smoke' are done" in result.stdout
+    assert states(project) == {OWM: "done", FINETUNE: "failed", WILD: "failed", ABLATION: "done"}
+
+
+def test_the_tables_show_failures_with_their_reasons(replicated) -> None:
+    project, _ = replicated
+    out = project.folder / "paper_figures/smoke"
+    for page in (out / "tables/table2.md", out / "report/index.html"):
+        text = page.read_text()
+        assert "diverged at task 1, epoch" in text
+        assert "is damaged" in text
+    assert "AA" in (out / "tables/table3.md").read_text()
+
+
+def test_markup_from_the_config_stays_text(replicated) -> None:
+    project, _ = replicated
+    for page in (project.folder / "paper_figures/smoke").rglob("*.html"):
+        assert "<script>wild" not in page.read_text(), page
+    assert (
+        "OWM &lt;script&gt;wild"
+        in (project.folder / "paper_figures/smoke/notebooks/table2.html").read_text()
+    )
+
+
+def test_cells_says_why_and_how_to_run_again(replicated) -> None:
+    project, _ = replicated
+    text = project.eowm("cells", "--preset", "smoke").stdout
+    assert f"make cell CELL={FINETUNE} PRESET=smoke" in text
+    assert re.search(rf"{FINETUNE} seed 0 failed: .*seed0\.pt .* is damaged", text)
+    assert f"{WILD} seed 0 failed: diverged at task 1, epoch" in text
+
+
+def test_make_cell_plans_the_cell_and_what_depends_on_it(replicated) -> None:
+    project, _ = replicated
+    planned = jobs(project.make("cell", f"CELL={ABLATION}", "PRESET=smoke", "ARGS=-n").stdout)
+    planned.pop("total")
+    assert planned.keys() == {
+        "train_table3_shuffled-mnist-2_w2-0.10", "results", "table3", "report", "figures",
+    }  # fmt: skip
+    assert set(planned.values()) == {1}
+
+
+def test_make_cell_leaves_other_stale_cells_alone(replicated) -> None:
+    project, _ = replicated
+    file = project.folder / "config.yaml"
+    before = file.read_text()
+    config = yaml.safe_load(before)
+    config["methods"]["owm"]["settings"]["momentum"] = 0.1
+    file.write_text(yaml.safe_dump(config))
+    assert states(project)[OWM] == "stale"
+    planned = jobs(project.make("cell", f"CELL={FINETUNE}", "PRESET=smoke", "ARGS=-n").stdout)
+    everything = jobs(project.run("snakemake", "-n").stdout)
+    file.write_text(before)
+    assert "train_table2_shuffled-mnist-3_owm" not in planned
+    assert "train_table2_shuffled-mnist-3_owm" in everything
+
+
+def test_make_cell_starts_from_the_beginning_with_the_seeds_asked_for(replicated) -> None:
+    """The rubbish that stopped it is gone; a dry run did not touch it."""
+    project, _ = replicated
+    arguments = ("cell", f"CELL={FINETUNE}", "PRESET=smoke", "SEEDS=0 3")
+    assert project.make(*arguments, "ARGS=-n").returncode == 0
+    assert project.checkpoint(FINETUNE).exists()
+    result = project.make(*arguments)
+    assert result.returncode == 0, result.stdout
+    trained = {rule for rule in jobs(result.stdout) if rule.startswith("train_")}
+    name = "train_table2_shuffled-mnist-3_finetune"
+    assert trained == {f"{name}_seed0", f"{name}_seed3"}
+    assert json.loads(project.record(FINETUNE).read_text())["timing"]["interruptions"] == 0
+    assert project.record(FINETUNE, seed=3).exists()
+    assert states(project)[FINETUNE] == "done"
+    table = (project.folder / "paper_figures/smoke/tables/table2.md").read_text()
+    assert "is damaged" not in table
+    assert "(2)" in table
+
+
+@pytest.mark.parametrize(
+    ("cell", "word"),
+    [
+        ("table2/shuffled-mnist-3/own", "did you mean 'owm'"),
+        ("tabel2/shuffled-mnist-3/owm", "did you mean 'table2'"),
+        ("table2/shuffled-mnist-2/owm", "is not in the tables"),
+        ("nonsense", "is not in the tables"),
+        ("", "Which cell?"),
+    ],
+)
+def test_a_misspelt_cell_is_refused_with_the_nearest(replicated, cell, word) -> None:
+    project, _ = replicated
+    result = project.make("cell", f"CELL={cell}", "PRESET=smoke")
+    assert result.returncode != 0
+    assert word in result.stdout
+    assert "Building DAG" not in result.stdout
+
+
+def test_several_seeds_in_one_job(replicated) -> None:
+    """As a setting: the same records, trained one after the other, and nothing becomes stale."""
+    project, _ = replicated
+    (project.folder / "together.yaml").write_text(
+        "jobs: {seeds_per_job: 2}\npresets: {smoke: {seeds: [0, 3, 4]}}\n"
+    )
+    result = project.run("snakemake", "-n", "table2_shuffled-mnist-3_finetune",
+                         "--configfile", "together.yaml")  # fmt: skip
+    planned = {rule for rule in jobs(result.stdout) if rule.startswith("train_")}
+    assert planned == {"train_table2_shuffled-mnist-3_finetune_seed4"}
