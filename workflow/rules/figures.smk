@@ -23,6 +23,12 @@ NOTEBOOKS = {
     "table3": expand("tables/table3.{kind}", kind=["csv", "md", "tex"]),
     "figure2": expand("figures/figure2.{kind}", kind=["pdf", "png"]),
     "figure3": expand("figures/figure3.{kind}", kind=["pdf", "png"]),
+    "forgetting": expand(
+        "figures/{name}.{kind}",
+        name=["tradeoff"]
+        + [f"matrices-{name}" for name in CONFIG.tables["table2"].scenarios],
+        kind=["pdf", "png"],
+    ),
     "theorems": ["tables/theorems.csv"]
     + expand(
         "figures/{name}.{kind}", name=["figure1", "theorem4"], kind=["pdf", "png"]
