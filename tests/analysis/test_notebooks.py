@@ -13,6 +13,7 @@ from eowm.config import load_config
 FOLDER = paths.ROOT / "notebooks"
 STORED = sorted(FOLDER.glob("*.ipynb"))
 PRODUCTS = {
+    "cost": ["figures/cost.pdf", "figures/cost.png", "figures/scaling.pdf", "figures/scaling.png"],
     "forgetting": [
         "figures/tradeoff.pdf",
         "figures/tradeoff.png",

@@ -29,6 +29,9 @@ NOTEBOOKS = {
         + [f"matrices-{name}" for name in CONFIG.tables["table2"].scenarios],
         kind=["pdf", "png"],
     ),
+    "cost": expand(
+        "figures/{name}.{kind}", name=["cost", "scaling"], kind=["pdf", "png"]
+    ),
     "theorems": ["tables/theorems.csv"]
     + expand(
         "figures/{name}.{kind}", name=["figure1", "theorem4"], kind=["pdf", "png"]
