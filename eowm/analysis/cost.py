@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from eowm import records
 from eowm.analysis import style
+from eowm.analysis.figures import CAPTION_LINE, caption
 from eowm.analysis.results import COMPLETE, mean, t_interval
 from eowm.config import Config
 
@@ -77,9 +78,9 @@ def cells_figure(runs: pd.DataFrame, config: Config) -> Figure:
     """Three tables of numbers, coloured by their ratio to fine-tuning."""
     grid, spent = config.tables["table2"], costs(runs)
     rows = [*grid.methods, *grid.references]
-    caption = _caption(runs, spent)
+    limits = _limits(runs, spent)
     block = len(rows) * ROW_HEIGHT + GAP
-    height = HEAD + len(QUANTITIES) * block + 0.12 * len(caption)
+    height = HEAD + len(QUANTITIES) * block + CAPTION_LINE * len(limits)
     with style.context():
         page = Figure(figsize=(style.TEXT_WIDTH, height))
         for place, quantity in enumerate(QUANTITIES):
@@ -94,7 +95,7 @@ def cells_figure(runs: pd.DataFrame, config: Config) -> Figure:
             panel.set_title(f"({'abc'[place]}) {quantity.title}", loc="left", x=-0.21, pad=3)
             if not place:
                 _heads(panel, grid.scenarios)
-        _write(page, caption)
+        caption(page, limits)
     return page
 
 
@@ -146,9 +147,9 @@ def scaling_figure(runs: pd.DataFrame, config: Config) -> Figure:
     for family, tasks in scenarios:
         counts.setdefault(family, []).append(tasks)
     families = [family for family, tasks in counts.items() if len(tasks) > 1]
-    caption = _caption(runs, spent)
+    limits = _limits(runs, spent)
     with style.context():
-        size = (style.TEXT_WIDTH, 1.65 * len(families) + 0.75 + 0.12 * len(caption))
+        size = (style.TEXT_WIDTH, 1.65 * len(families) + 0.75 + CAPTION_LINE * len(limits))
         page = Figure(figsize=size, layout="constrained")
         panels = page.subplots(len(families), len(QUANTITIES), squeeze=False)
         letters = iter("abcdefghijkl")
@@ -161,7 +162,7 @@ def scaling_figure(runs: pd.DataFrame, config: Config) -> Figure:
             panel.set_xlabel("number of tasks")
         page.legend(
             handles=_legend(spent, config), loc="outside lower center", ncols=4,
-            title="\n".join(caption),
+            title="\n".join(limits),
             title_fontproperties={"size": style.NOTE_SIZE, "style": "italic"},
         )  # fmt: skip
     return page
@@ -217,30 +218,23 @@ def _legend(spent: pd.DataFrame, config: Config) -> list[Line2D]:
 # --- words --------------------------------------------------------------------------------------
 
 
-def _caption(runs: pd.DataFrame, spent: pd.DataFrame) -> list[str]:
+def _limits(runs: pd.DataFrame, spent: pd.DataFrame) -> list[str]:
     """What limits the numbers: budgets, data, and the machines they were measured on."""
     here = runs[(runs.table == "table2") & runs.in_grid]
     if spent.empty:
         return ["no record"]
     complete = here[here.status == COMPLETE]
-    limits = {
+    reasons = {
         "reduced budget": complete.budget == "reduced",
         "stand-in data": complete.standin,
         "stale settings": complete.stale,
     }
-    said = [name for name, applies in limits.items() if applies.any()]
+    said = [name for name, applies in reasons.items() if applies.any()]
     said.append("measured on: " + "; ".join(sorted(spent.machine.unique())))
     if (spent.row == BASELINE).any():
         said.append("×: relative to fine-tuning on the same machine")
     said.append("–: no complete run")
     return textwrap.wrap(". ".join(said), 120, break_on_hyphens=False)
-
-
-def _write(page: Figure, caption: list[str]) -> None:
-    page.text(
-        0.1 / page.get_figwidth(), 0.05 / page.get_figheight(), "\n".join(caption), va="bottom",
-        style="italic", fontsize=style.NOTE_SIZE, color=style.NOTE_COLOUR,
-    )  # fmt: skip
 
 
 def _duration(hours: float) -> str:

@@ -27,6 +27,7 @@ FIGURE3_PANELS = (  # (a) to (h), in the order of the paper's caption
 COLUMN_WIDTH, TEXT_WIDTH = style.COLUMN_WIDTH, style.TEXT_WIDTH
 PANELS_A_ROW, PANEL_HEIGHT = 4, 1.6  # inches
 NOTE_WIDTH = 26  # characters a line
+CAPTION_LINE = 0.13  # inches
 
 
 def figure3(runs: pd.DataFrame, config: Config) -> Figure:
@@ -136,6 +137,22 @@ def _hollow(colour: str, marker: str) -> dict:
         "clip_on": False,
         "zorder": 4,
     }
+
+
+def caption(page: Figure, lines: list[str]) -> None:
+    """What limits a figure, at its lower edge; `CAPTION_LINE` is the room a line takes."""
+    width, height = page.get_size_inches()
+    page.text(
+        0.1 / width, 0.05 / height, "\n".join(lines), va="bottom", style="italic",
+        fontsize=style.NOTE_SIZE, color=style.NOTE_COLOUR,
+    )  # fmt: skip
+
+
+def empty(text: str) -> Figure:
+    """A small page that says why there is no figure."""
+    page = Figure(figsize=(COLUMN_WIDTH, 0.6))
+    page.text(0.5, 0.5, text, ha="center", va="center", color=style.NOTE_COLOUR)
+    return page
 
 
 def notes(cells: pd.DataFrame, config: Config) -> list[str]:

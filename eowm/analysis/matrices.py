@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from eowm import records
 from eowm.analysis import style
-from eowm.analysis.figures import notes
+from eowm.analysis.figures import CAPTION_LINE, caption, empty, notes
 from eowm.analysis.results import COMPLETE, summarise
 from eowm.config import Config
 
@@ -49,7 +49,7 @@ def figure(runs: pd.DataFrame, config: Config, scenario: str) -> Figure:
     limits = notes(cells[cells.metric == "AA"], config)
     with style.context():
         if not shown:
-            return _empty(scenario, limits)
+            return empty(f"{style.scenario_title(scenario)}\nno record: {'; '.join(limits)}")
         return _filled(scenario, shown, cells, limits, config)
 
 
@@ -65,8 +65,8 @@ def _filled(
     scale = ScalarMappable(Normalize(low, max(high, low + 0.1)), COLOURS)
     columns, rows = min(PANELS_A_ROW, max(2, len(shown))), -(-len(shown) // PANELS_A_ROW)
     width = style.TEXT_WIDTH if columns == PANELS_A_ROW else LEFT + columns * PITCH_X
-    caption = textwrap.wrap("; ".join(limits), int(16 * width), break_on_hyphens=False)
-    height = TOP + rows * PITCH_Y + BOTTOM + 0.13 * len(caption)
+    limits = textwrap.wrap("; ".join(limits), int(16 * width), break_on_hyphens=False)
+    height = TOP + rows * PITCH_Y + BOTTOM + CAPTION_LINE * len(limits)
     page = Figure(figsize=(width, height))
     for place, (row, matrix) in enumerate(shown.items()):
         down, across = divmod(place, PANELS_A_ROW)
@@ -77,23 +77,20 @@ def _filled(
         panel.set_title(f"{style.title(config, row)}\n{_metrics(of_row)}", loc="left")
         panel.set_ylabel("after task" if not across else "", labelpad=1)
         panel.set_xlabel("task" if place + PANELS_A_ROW >= len(shown) else "", labelpad=1)
-    _frame(page, scenario, scale, caption)
+    _frame(page, scenario, scale, limits)
     return page
 
 
-def _frame(page: Figure, scenario: str, scale: ScalarMappable, caption: list[str]) -> None:
+def _frame(page: Figure, scenario: str, scale: ScalarMappable, limits: list[str]) -> None:
     """Title, colour scale and what limits the figure, around the panels."""
     width, height = page.get_size_inches()
     title = f"{style.scenario_title(scenario)}: test accuracy after each task (number of runs)"
     page.text(0.1 / width, 1 - 0.06 / height, title, va="top", fontsize=7.5)
-    low = 0.40 + 0.13 * len(caption)
+    low = 0.40 + CAPTION_LINE * len(limits)
     bar = page.add_axes((LEFT / width, low / height, 2 * SIDE / width, 0.09 / height))
     page.colorbar(scale, cax=bar, orientation="horizontal", label="test accuracy")
     bar.grid(False)
-    page.text(
-        0.1 / width, 0.05 / height, "\n".join(caption), va="bottom", style="italic",
-        fontsize=style.NOTE_SIZE, color=style.NOTE_COLOUR,
-    )  # fmt: skip
+    caption(page, limits)
 
 
 def _panel(panel: Axes, matrix: np.ndarray, scale: ScalarMappable) -> None:
@@ -118,10 +115,3 @@ def _metrics(values: pd.DataFrame) -> str:
     known = [name for name in ("AA", "MRR") if values.n[name]]
     numbers = [f"{name} {values['mean'][name]:.3f}" for name in known]
     return "  ".join([*numbers, f"({values.n['AA']})"])
-
-
-def _empty(scenario: str, limits: list[str]) -> Figure:
-    page = Figure(figsize=(style.COLUMN_WIDTH, 0.6))
-    title = f"{style.scenario_title(scenario)}\nno record: {'; '.join(limits)}"
-    page.text(0.5, 0.5, title, ha="center", va="center", color=style.NOTE_COLOUR)
-    return page
