@@ -24,7 +24,11 @@ STEP = 0.05  # inches between the scenarios of a comparison
 LABELS, PANEL, GAP = 2.50, 2.02, 0.22  # inches: the column of names, a panel, between panels
 LINEAR = 0.01  # differences are drawn linearly up to here, then by their order of magnitude
 # Scenarios differ by shape and fill: colours belong to methods.
-SHAPES = [(shape, fill) for fill in ("black", "white") for shape in "osD^v"]
+SHAPES = [
+    (shape, ("black", "white")[(place + turn) % 2])
+    for turn in (0, 1)
+    for place, shape in enumerate("osD^v")
+]
 
 
 def sensitivity_figure(differences: pd.DataFrame, config: Config) -> Figure:
