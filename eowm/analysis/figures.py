@@ -24,27 +24,20 @@ FIGURE3_PANELS = (  # (a) to (h), in the order of the paper's caption
     "shuffled-mnist-10",
     "shuffled-mnist-20",
 )
-TEXT_WIDTH, COLUMN_WIDTH, PANEL_HEIGHT = 7.0, 3.3, 1.6  # inches, in a two-column paper
-NOTE_SIZE, NOTE_WIDTH = 6.5, 29  # points, characters a line
+COLUMN_WIDTH, TEXT_WIDTH = style.COLUMN_WIDTH, style.TEXT_WIDTH
+PANELS_A_ROW, PANEL_HEIGHT = 4, 1.6  # inches
+NOTE_WIDTH = 26  # characters a line
+CAPTION_LINE = 0.13  # inches
 
 
-def figure3(runs: pd.DataFrame, config: Config, columns: int = 4) -> Figure:
-    """Average accuracy of the tasks learnt so far against their number, a panel per scenario.
-
-    Four columns of panels fill a text width, two a column.
-    """
+def figure3(runs: pd.DataFrame, config: Config) -> Figure:
+    """Average accuracy of the tasks learnt so far against their number, a panel per scenario."""
     here = runs[(runs.table == "table2") & runs.in_grid]
     curves, summary = accuracy_so_far(here), summarise(here, config)
     end_points = summary[summary.metric == "AA"]
-    rows = -(-len(FIGURE3_PANELS) // columns)
     with style.context():
-        figure = Figure(
-            figsize=(TEXT_WIDTH if columns > 2 else COLUMN_WIDTH, rows * PANEL_HEIGHT + 0.7),
-            layout="constrained",
-        )
-        panels = figure.subplots(rows, columns, squeeze=False)
-        for letter, scenario, panel in zip("abcdefgh", FIGURE3_PANELS, panels.flat, strict=False):
-            panel.set_title(f"({letter}) {style.scenario_title(scenario)}", loc="left", x=-0.15)
+        figure, panels = scenario_panels()
+        for scenario, panel in panels.items():
             _panel(
                 panel,
                 curves[curves.scenario == scenario],
@@ -52,17 +45,28 @@ def figure3(runs: pd.DataFrame, config: Config, columns: int = 4) -> Figure:
                 config,
                 style.split(scenario)[1],
             )
-        for panel in panels[-1]:
+        for panel in figure.axes[-PANELS_A_ROW:]:
             panel.set_xlabel("tasks learnt")
-        for panel in panels.flat[len(FIGURE3_PANELS) :]:
-            panel.set_axis_off()
         figure.supylabel("average accuracy of the tasks learnt")
-        figure.legend(
-            handles=_legend(end_points, config),
-            loc="outside lower center",
-            ncols=2 if columns <= 2 else 4,
-        )
+        figure.legend(handles=_legend(end_points, config), loc="outside lower center", ncols=4)
     return figure
+
+
+def scenario_panels() -> tuple[Figure, dict[str, Axes]]:
+    """An empty page of panels (a) to (h), with their titles."""
+    rows = -(-len(FIGURE3_PANELS) // PANELS_A_ROW)
+    size = (TEXT_WIDTH, rows * PANEL_HEIGHT + 0.8)
+    figure = Figure(figsize=size, layout="constrained")
+    panels = dict(zip(FIGURE3_PANELS, figure.subplots(rows, PANELS_A_ROW).flat, strict=True))
+    for letter, (scenario, panel) in zip("abcdefgh", panels.items(), strict=True):
+        panel.set_title(f"({letter}) {style.scenario_title(scenario)}", loc="left", x=-0.15)
+    return figure, panels
+
+
+def drawing_order(cells: pd.DataFrame) -> pd.DataFrame:
+    """References first, the method under test last: where curves coincide, it is on top."""
+    place = [(row != "eowm", pd.isna(at)) for row, at in zip(cells.row, cells.paper, strict=True)]
+    return cells.iloc[sorted(range(len(cells)), key=place.__getitem__, reverse=True)]
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
@@ -80,22 +84,30 @@ def _panel(
     panel: Axes, curves: pd.DataFrame, cells: pd.DataFrame, config: Config, tasks: int
 ) -> None:
     """One scenario: a curve per method, the joint ceiling, and the paper's end points."""
-    for cell in cells.itertuples():
+    margin = 0.04 * tasks
+    strip = tasks + 1.5 * margin  # right of it, the paper's end points, each method at its place
+    published = cells[cells.paper.notna()].row.tolist()
+    for cell in drawing_order(cells).itertuples():
         look = style.look(config, cell.row)
         if cell.method == style.CEILING:
             if cell.n:
-                panel.axhline(cell.mean, color=look.colour, linestyle=look.line, linewidth=0.9)
+                panel.plot([1 - margin, strip], [cell.mean] * 2, color=look.colour,
+                           linestyle=look.line, linewidth=0.9)  # fmt: skip
             continue
-        _curve(panel, curves[curves.row == cell.row], look)
-        if not pd.isna(cell.paper):
-            panel.plot(tasks, cell.paper, **_hollow(look.colour, look.marker))
+        _curve(panel, curves[curves.row == cell.row], look, on_top=cell.row == "eowm")
+        if cell.row in published:
+            place = strip + margin * (1 + 4 * published.index(cell.row) / len(published))
+            panel.plot(place, cell.paper, **_hollow(look.colour, look.marker))
     panel.margins(y=0.08)
-    panel.set_xlim(1 - 0.04 * tasks, tasks + 0.04 * tasks)
-    panel.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=2))
-    _write_notes(panel, _panel_notes(cells, config))
+    panel.set_xlim(1 - margin, strip + 5.5 * margin)
+    ticks = MaxNLocator(nbins=5, integer=True, min_n_ticks=2).tick_values(1, tasks)
+    panel.set_xticks([tick for tick in ticks if 1 <= tick <= tasks])
+    taken = write_notes(panel, notes(cells, config))
+    panel.axvspan(strip, strip + 5.5 * margin, ymax=1 - taken, color="#F2F2F2", linewidth=0)
 
 
-def _curve(panel: Axes, curve: pd.DataFrame, look: style.Look) -> None:
+def _curve(panel: Axes, curve: pd.DataFrame, look: style.Look, on_top: bool) -> None:
+    """A variant has no markers; the marker on top is small, so that others show around it."""
     points = []
     for tasks, at in curve.groupby("tasks"):
         values = at.accuracy.tolist()
@@ -105,7 +117,8 @@ def _curve(panel: Axes, curve: pd.DataFrame, look: style.Look) -> None:
     x, middle, low, high = zip(*points, strict=True)
     step = 1 + len(x) // 11  # at 20 tasks every second marker, counted from the last
     panel.plot(
-        x, middle, color=look.colour, marker=look.marker, linestyle=look.line,
+        x, middle, color=look.colour, linestyle=look.line,
+        marker=look.marker if look.filled else "", markersize=2.8 if on_top else 4.2,
         markevery=((len(x) - 1) % step, step),
     )  # fmt: skip
     if None not in low:
@@ -115,8 +128,8 @@ def _curve(panel: Axes, curve: pd.DataFrame, look: style.Look) -> None:
 def _hollow(colour: str, marker: str) -> dict:
     """The paper's end point: the method's own marker, larger and empty."""
     return {
-        "marker": marker if marker not in ("", ".") else "o",
-        "markersize": 6.5,
+        "marker": marker,
+        "markersize": 5.5,
         "markerfacecolor": "none",
         "markeredgecolor": colour,
         "markeredgewidth": 1.0,
@@ -126,38 +139,62 @@ def _hollow(colour: str, marker: str) -> dict:
     }
 
 
-def _panel_notes(cells: pd.DataFrame, config: Config) -> list[str]:
+def caption(page: Figure, lines: list[str]) -> None:
+    """What limits a figure, at its lower edge; `CAPTION_LINE` is the room a line takes."""
+    width, height = page.get_size_inches()
+    page.text(
+        0.1 / width, 0.05 / height, "\n".join(lines), va="bottom", style="italic",
+        fontsize=style.NOTE_SIZE, color=style.NOTE_COLOUR,
+    )  # fmt: skip
+
+
+def empty(text: str) -> Figure:
+    """A small page that says why there is no figure."""
+    page = Figure(figsize=(COLUMN_WIDTH, 0.6))
+    page.text(0.5, 0.5, text, ha="center", va="center", color=style.NOTE_COLOUR)
+    return page
+
+
+def notes(cells: pd.DataFrame, config: Config) -> list[str]:
     """`reduced budget`, or `not run: OWM, EOWM` where it holds for some methods only."""
     if cells.empty:
         return ["not in the grid"]
-    notes = []
+    written = []
     for mark in MARKS:
         marked = cells[cells.marks.str.contains(mark.letter)]
         # A curve over fewer seeds than planned was run; the tables give its number of runs.
         rows = (marked[marked.n == 0] if mark.name == NOT_RUN else marked).row
         if len(rows):
             everyone = len(rows) == len(cells[cells.n > 0]) and mark.letter in "rst"
-            names = ", ".join(style.title(config, row) for row in rows)
-            notes.append(mark.name if everyone else f"{mark.name}: {names}")
+            written.append(mark.name if everyone else f"{mark.name}: {_names(rows, cells, config)}")
     if all(cells.n == 0):
-        notes = [note.partition(":")[0] for note in notes]
-    return notes
+        written = [note.partition(":")[0] for note in written]
+    return written
 
 
-def _write_notes(panel: Axes, notes: list[str]) -> None:
-    """At the top of the panel, in room made for it above the curves."""
-    lines = [line for note in notes for line in textwrap.wrap(note, NOTE_WIDTH)]
+def _names(rows: pd.Series, cells: pd.DataFrame, config: Config) -> str:
+    """The methods, or `all but` the others where that is shorter; a title may hold a comma."""
+    inside = [style.title(config, row) for row in rows]
+    outside = [style.title(config, row) for row in cells.row if row not in set(rows)]
+    return min("; ".join(inside), "all but " + "; ".join(outside), key=len)
+
+
+def write_notes(panel: Axes, notes: list[str]) -> float:
+    """At the top of the panel, in room made for it above the curves: the share it takes."""
+    wrapped = [textwrap.wrap(note, NOTE_WIDTH, break_on_hyphens=False) for note in notes]
+    lines = [line for note in wrapped for line in note]
     if not lines:
-        return
+        return 0.0
     low, high = panel.get_ylim()
     taken = min(0.6, 0.03 + 0.1 * len(lines))
     panel.set_yticks([tick for tick in panel.get_yticks() if low <= tick <= min(high, 1)])
     panel.set_ylim(low, low + (high - low) / (1 - taken))
     panel.text(
         0.02, 0.99, "\n".join(lines), transform=panel.transAxes, va="top", ha="left",
-        fontsize=NOTE_SIZE, style="italic", color="#444444", linespacing=1.15,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+        fontsize=style.NOTE_SIZE, style="italic", color=style.NOTE_COLOUR, linespacing=1.15,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8}, in_layout=False,
     )  # fmt: skip
+    return taken
 
 
 def _legend(cells: pd.DataFrame, config: Config) -> list[Line2D | Patch]:
@@ -167,10 +204,11 @@ def _legend(cells: pd.DataFrame, config: Config) -> list[Line2D | Patch]:
         look, title = style.look(config, row), style.title(config, row)
         if not cells[cells.row == row].n.any():
             title += " (no result)"
+        marker = look.marker if look.filled else ""
         handles.append(
-            Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line, label=title)
+            Line2D([], [], color=look.colour, marker=marker, linestyle=look.line, label=title)
         )
     if (cells.n > 1).any():
         handles.append(Patch(color="#777777", alpha=0.3, label="95 % t-interval"))
-    handles.append(Line2D([], [], **_hollow("#777777", "o"), label="hollow: the paper's end"))
+    handles.append(Line2D([], [], **_hollow("#777777", "o"), label="hollow: the paper's end point"))
     return handles

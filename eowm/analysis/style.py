@@ -19,11 +19,16 @@ LOOKS = {
     "er-mir": ("#882255", "X"),
     "ae-mir": ("#56B4E9", "D"),
     "eowm": ("#D55E00", "o"),
-    "finetune": ("#777777", "."),
+    "finetune": ("#777777", "*"),
     "joint": ("#000000", ""),
 }
 CEILING = "joint"  # trained on all tasks at once: an upper bound, drawn as a dashed line
 VARIANT_LINES = (":", "-.", (0, (5, 1)), (0, (1, 1)))
+
+# Inches: the column and the text width of a two-column paper; figures are included unscaled.
+COLUMN_WIDTH, TEXT_WIDTH = 3.3, 6.9
+NOTE_SIZE = 6.5  # points: the smallest text in any figure
+NOTE_COLOUR = "#444444"
 
 SCENARIOS = {
     "shuffled-mnist": "Shuffled MNIST",
@@ -32,7 +37,7 @@ SCENARIOS = {
     "cifar100": "CIFAR-100",
 }
 
-# Sizes in points at print size: a figure is included without scaling.
+# Sizes in points at print size.
 RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # ships with matplotlib: the same picture on every machine
     "font.size": 7,
@@ -64,16 +69,17 @@ class Look:
     colour: str
     marker: str
     line: Any  # whatever matplotlib takes as a line style
+    filled: bool = True  # the marker, where there is no line to tell a variant by
 
 
 def look(config: Config, row: str) -> Look:
-    """A variant keeps its method's colour and marker and changes the line."""
+    """A variant keeps its method's colour and marker; its line is broken, its marker empty."""
     method, _, variant = row.partition(":")
-    colour, marker = LOOKS.get(method, ("#777777", "*"))
+    colour, marker = LOOKS.get(method, ("#777777", "x"))
     if not variant:
         return Look(colour, marker, "--" if method == CEILING else "-")
     place = list(config.methods[method].variants).index(variant)
-    return Look(colour, marker, VARIANT_LINES[place % len(VARIANT_LINES)])
+    return Look(colour, marker, VARIANT_LINES[place % len(VARIANT_LINES)], filled=False)
 
 
 def title(config: Config, row: str) -> str:

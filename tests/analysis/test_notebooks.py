@@ -13,6 +13,14 @@ from eowm.config import load_config
 FOLDER = paths.ROOT / "notebooks"
 STORED = sorted(FOLDER.glob("*.ipynb"))
 PRODUCTS = {
+    "cost": ["figures/cost.pdf", "figures/cost.png", "figures/scaling.pdf", "figures/scaling.png"],
+    "forgetting": [
+        "figures/tradeoff.pdf",
+        "figures/tradeoff.png",
+        *(f"figures/matrices-{name}.pdf" for name in GRID["table2"]["scenarios"]),
+        *(f"figures/matrices-{name}.png" for name in GRID["table2"]["scenarios"]),
+    ],
+    "figure2": ["figures/figure2.pdf", "figures/figure2.png"],
     "table2": ["tables/table2.csv", "tables/table2.md", "tables/table2.tex"],
     "figure3": ["figures/figure3.pdf", "figures/figure3.png"],
 }

@@ -17,11 +17,25 @@ rule results:
         "python -m eowm collect --out {output.csv} > {log} 2>&1"
 
 
-# Notebook → the table whose records it draws from, and what it makes. `theorems` needs no training.
+# Notebook → the table whose records it draws from (none: no training), and what it makes.
 NOTEBOOKS = {
     "table2": ("table2", expand("tables/table2.{kind}", kind=["csv", "md", "tex"])),
     "table3": ("table3", expand("tables/table3.{kind}", kind=["csv", "md", "tex"])),
+    "figure2": (None, expand("figures/figure2.{kind}", kind=["pdf", "png"])),
     "figure3": ("table2", expand("figures/figure3.{kind}", kind=["pdf", "png"])),
+    "forgetting": (
+        "table2",
+        expand(
+            "figures/{name}.{kind}",
+            name=["tradeoff"]
+            + [f"matrices-{name}" for name in CONFIG.tables["table2"].scenarios],
+            kind=["pdf", "png"],
+        ),
+    ),
+    "cost": (
+        "table2",
+        expand("figures/{name}.{kind}", name=["cost", "scaling"], kind=["pdf", "png"]),
+    ),
     "theorems": (
         None,
         ["tables/theorems.csv"]
