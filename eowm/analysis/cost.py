@@ -17,6 +17,7 @@ from eowm.analysis.figures import CAPTION_LINE, caption
 from eowm.analysis.results import COMPLETE, mean, t_interval
 from eowm.config import Config
 
+RATIO, DASH = "×: relative to fine-tuning on the same machine", "–: no complete run"
 BASELINE = "finetune"  # plain SGD: what learning costs without any protection
 COLUMNS = ["scenario", "family", "tasks", "row", "seed", "machine", "hours", "per_image", "memory"]
 
@@ -78,7 +79,7 @@ def cells_figure(runs: pd.DataFrame, config: Config) -> Figure:
     """Three tables of numbers, coloured by their ratio to fine-tuning."""
     grid, spent = config.tables["table2"], costs(runs)
     rows = [*grid.methods, *grid.references]
-    limits = _limits(runs, spent)
+    limits = _limits(runs, spent, RATIO, DASH)
     block = len(rows) * ROW_HEIGHT + GAP
     height = HEAD + len(QUANTITIES) * block + CAPTION_LINE * len(limits)
     with style.context():
@@ -218,8 +219,8 @@ def _legend(spent: pd.DataFrame, config: Config) -> list[Line2D]:
 # --- words --------------------------------------------------------------------------------------
 
 
-def _limits(runs: pd.DataFrame, spent: pd.DataFrame) -> list[str]:
-    """What limits the numbers: budgets, data, and the machines they were measured on."""
+def _limits(runs: pd.DataFrame, spent: pd.DataFrame, *signs: str) -> list[str]:
+    """What limits the numbers: budgets, data and machines; then what the signs mean."""
     here = runs[(runs.table == "table2") & runs.in_grid]
     if spent.empty:
         return ["no record"]
@@ -231,9 +232,7 @@ def _limits(runs: pd.DataFrame, spent: pd.DataFrame) -> list[str]:
     }
     said = [name for name, applies in reasons.items() if applies.any()]
     said.append("measured on: " + "; ".join(sorted(spent.machine.unique())))
-    if (spent.row == BASELINE).any():
-        said.append("×: relative to fine-tuning on the same machine")
-    said.append("–: no complete run")
+    said += signs
     return textwrap.wrap(". ".join(said), 120, break_on_hyphens=False)
 
 

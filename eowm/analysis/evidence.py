@@ -77,8 +77,10 @@ def _compared(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
 
 def _row(config: Config, cell: str) -> str:
     """The title of a cell's row; what follows a comma is another reading of the same records."""
-    cell, comma, reading = cell.partition(", ")
-    return style.title(config, config.cell(cell).row) + comma + reading
+    row, comma, reading = cell.split("/")[2].partition(", ")
+    if row.partition(":")[0] not in config.methods:
+        row = f"eowm:{row}"  # Table 3 names its rows by the variant alone
+    return style.title(config, row) + comma + reading
 
 
 def _notes(lines: pd.DataFrame) -> list[str]:

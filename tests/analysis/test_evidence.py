@@ -88,6 +88,13 @@ def test_all_scenarios_at_once(config):
     assert max(line.get_ydata()[0] for line in drawn) < panel.get_ylim()[0]
 
 
+def test_rows_of_table_3_have_titles(config):
+    cell = "table3/disjoint-mnist-2/w2-{}"  # a table that this grid does not have
+    lines = [line("c2", cell.format("0.10"), cell.format("0.00"), 0.01, 0.001)]
+    (panel,) = evidence.sensitivity_figure(pd.DataFrame(lines), config).axes
+    assert texts(panel) == ["c2", "w2 = 0.10 − w2 = 0 (OWM)"]
+
+
 def test_no_comparison(differences, config):
     page = evidence.sensitivity_figure(differences[:0], config)
     assert page.texts[0].get_text() == "no comparison"
