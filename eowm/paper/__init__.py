@@ -7,6 +7,14 @@ import pandas as pd
 FOLDER = Path(__file__).parent
 
 
+def table1() -> pd.DataFrame:
+    """Table 1: setting (by its name in config.yaml), family, low, high.
+
+    The paper prints one number (low = high) or a pair such as (3, 3.5), which it does not explain.
+    """
+    return pd.read_csv(FOLDER / "table1.csv")
+
+
 def table2() -> pd.DataFrame:
     """Table 2: metric (AA, MRR), method, scenario, value; in the paper's order."""
     return pd.read_csv(FOLDER / "table2.csv")
