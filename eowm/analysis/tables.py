@@ -12,7 +12,8 @@ import pandas as pd
 
 from eowm import paper
 from eowm.analysis import style
-from eowm.analysis.results import LETTER, MARKS
+from eowm.analysis.results import ABOVE_JOINT, LETTER, MARKS
+from eowm.analysis.statistics import RULE, SIGNS
 from eowm.config import Config
 
 METRICS = {"AA": "average accuracy", "MRR": "memory retention rate"}
@@ -28,6 +29,16 @@ class Entry:
     marks: str
     paper: str | None
     note: str
+    verdict: str  # by the rule of `statistics`; empty where the paper has no number
+    paper_above: bool = False  # the paper's number exceeds our joint training
+
+    @property
+    def sign(self) -> str:
+        return SIGNS.get(self.verdict, "")
+
+    @property
+    def paper_marks(self) -> str:
+        return LETTER[ABOVE_JOINT] if self.paper_above else ""
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,7 @@ def layout(summary: pd.DataFrame, config: Config, table: str = "table2") -> Layo
             entries = tuple(_entry(cells[metric, row, scenario]) for scenario in grid.scenarios)
             lines.append(Line(style.title(config, row), row in grid.references, entries))
         blocks.append(Block(metric, tuple(lines)))
-    letters = "".join(shown.marks)
+    letters = "".join(shown.marks) + LETTER[ABOVE_JOINT] * int(shown.paper_above.any())
     return Layout(
         name=table,
         title=TITLES.get(table, table),
@@ -101,7 +112,9 @@ def number(value: float) -> str:
 
 def _entry(line) -> Entry:
     published = None if pd.isna(line.paper) else number(line.paper)
-    return Entry(_ours(line), line.marks, published, line.note)
+    return Entry(
+        _ours(line), line.marks, published, line.note, line.verdict, bool(line.paper_above)
+    )
 
 
 def _ours(line) -> str:
@@ -122,7 +135,7 @@ def _caption(shown: pd.DataFrame, config: Config, table: str) -> str:
         "Upper line: our mean over seeds ± half-width of the 95 % Student t-interval of the mean "
         "(number of runs); a single run has no interval. "
         f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. "
-        "Lower line, in italics: the paper's number, published without n and error."
+        "Lower line, in italics: the paper's number, published without n and error. " + RULE
     )
 
 
@@ -191,7 +204,9 @@ def _md_row(line: Line) -> str:
 
 def _md_entry(entry: Entry) -> str:
     marks = f" <sup>{','.join(entry.marks)}</sup>" if entry.marks else ""
-    below = f"<br>*paper {entry.paper}*" if entry.paper else ""
+    sign = f"{entry.sign} " if entry.sign else ""
+    above = f" <sup>{entry.paper_marks}</sup>" if entry.paper_marks else ""
+    below = f"<br>{sign}*paper {entry.paper}*{above}" if entry.paper else ""
     return entry.ours + marks + below
 
 
@@ -212,7 +227,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "±": r"$\pm$", "–": "--", "×": r"$\times$",
-    "−": "$-$", "…": r"\ldots{}", "\n": " ",
+    "−": "$-$", "…": r"\ldots{}", "≈": r"$\approx$", "≠": r"$\neq$", "\n": " ",
 }  # fmt: skip
 
 
@@ -285,7 +300,8 @@ def _latex_entry(entry: Entry) -> str:
     if entry.marks:
         lines[0] += rf"\textsuperscript{{{','.join(entry.marks)}}}"
     if entry.paper:
-        lines.append(rf"\textit{{{entry.paper}}}")
+        above = rf"\textsuperscript{{{entry.paper_marks}}}" if entry.paper_marks else ""
+        lines.append(rf"{latex(entry.sign)} \textit{{{entry.paper}}}{above}".strip())
     return _stack(lines)
 
 
