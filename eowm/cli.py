@@ -45,10 +45,10 @@ def cells(
     config = load_config()
     preset = _preset(config, preset)
     if names:
-        print("\n".join(cell.name for cell in config.cells()))
+        print("\n".join(cell.name for cell in config.cells(preset)))
         return
     table = Table("cell", "seeds", "recorded", "command", box=None)
-    for cell in config.cells():
+    for cell in config.cells(preset):
         seeds = config.seeds(cell, preset)
         there = [s for s in seeds if (paths.ROOT / paths.record(preset, cell.name, s)).exists()]
         table.add_row(

@@ -68,6 +68,7 @@ class Table(Strict):
     methods: tuple[str, ...] = Field(description="rows of the paper, `method` or `method:variant`")
     references: tuple[str, ...] = Field((), description="rows that the paper does not have")
     seeds: dict[str, Seeds] = Field({}, description="by preset, where not the preset's own")
+    presets: tuple[str, ...] | None = Field(None, description="that run it; null: all of them")
 
 
 class PresetFamily(Strict):
@@ -134,6 +135,8 @@ class Config(Strict):
         for name, table in self.tables.items():
             for preset_name in table.seeds:
                 _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
+            for preset_name in table.presets or ():
+                _known(preset_name, self.presets, f"tables.{name}.presets")
         for name, method in self.methods.items():
             for family in method.families:
                 _known(family, self.families, f"methods.{name}.families.{family}")
@@ -142,9 +145,11 @@ class Config(Strict):
                 self.resolve(cell, seed=0, preset=name)
         return self
 
-    def cells(self) -> Iterator[Cell]:
-        """Every cell of every table, in the paper's order."""
+    def cells(self, preset: str | None = None) -> Iterator[Cell]:
+        """Every cell of every table (that the preset runs), in the paper's order."""
         for table, grid in self.tables.items():
+            if preset is not None and grid.presets is not None and preset not in grid.presets:
+                continue
             for row in (*grid.methods, *grid.references):
                 for scenario in grid.scenarios:
                     yield self.cell(f"{table}/{scenario}/{row}")

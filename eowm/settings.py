@@ -73,6 +73,7 @@ class Options(Strict):
 
     Raise `version` when a change of code alters the numbers of the method: it is part of the
     settings hash, so finished cells become stale. A comment or a refactoring raises nothing.
+    An option that is null is not stored: one added later, null by default, leaves old hashes alone.
     """
 
     version: ClassVar[int] = 1
@@ -104,6 +105,11 @@ class OwmOptions(Options):
     r: float = Field(0.99, gt=0, le=1, description="Table 1: base of the decay of c1")
     similarity: Literal["image-means", "pixels"] = Field(
         "image-means", description="what the published rule compares of two neighbouring tasks"
+    )
+    updates: Literal["after"] | None = Field(
+        None,
+        description="`after`: a batch is projected by what was known before it; null: P and Q "
+        "learn from the batch first (the published code)",
     )
 
 
@@ -192,7 +198,7 @@ class RunSettings(Strict):
         if self.stream == "disjoint" and classes % self.tasks:
             raise ValueError(f"{classes} classes cannot be cut into {self.tasks} equal tasks")
         typed = OPTIONS[self.method].model_validate(self.options)
-        object.__setattr__(self, "options", typed.model_dump(mode="json"))
+        object.__setattr__(self, "options", typed.model_dump(mode="json", exclude_none=True))
         return self
 
     def typed_options(self) -> Any:

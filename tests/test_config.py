@@ -123,6 +123,15 @@ def test_bad_config_is_refused_by_name(values: dict, path: str, value, words: li
         assert word in str(caught.value)
 
 
+def test_a_table_may_belong_to_some_presets_only(values: dict, config: Config) -> None:
+    assert {cell.table for cell in config.cells("quick")} == {"table2", "table3"}
+    only = {cell.table for cell in config.cells("paper")} - {"table2", "table3"}
+    assert only == {"sensitivity-shuffled", "sensitivity-disjoint"}
+    assert {cell.table for cell in config.cells()} == config.tables.keys()
+    with pytest.raises(ConfigError, match="did you mean 'paper'"):
+        parse_config(set_at(values, "tables/table3/presets", ["papr"]))
+
+
 def test_seven_tasks_for_ten_classes_are_refused(values: dict) -> None:
     values["families"]["cifar10"]["tasks"] = [2, 5, 7]
     values["tables"]["table2"]["scenarios"].append("cifar10-7")

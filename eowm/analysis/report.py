@@ -45,7 +45,9 @@ def render(
         preset=preset,
         state=_state(runs),
         verdict=_verdict(runs),
-        tables=[tables.layout(summary, config, name) for name in config.tables],
+        tables=[
+            tables.layout(summary, config, name) for name in tables.TITLES if name in config.tables
+        ],
         metrics=tables.METRICS,
         references=tables.REFERENCES,
         figure=_embedded(figures.figure3(runs, config)),

@@ -64,7 +64,7 @@ def collect(folder: Path, config: Config, preset: str) -> pd.DataFrame:
     """
     if preset not in config.presets:
         raise ConfigError(f"preset '{preset}' is unknown{nearest(preset, config.presets)}.")
-    grid = {cell.name: cell for cell in config.cells()}
+    grid = {cell.name: cell for cell in config.cells(preset)}
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for path, record in records.read_all(folder):
         _refuse_misplaced(record, path, folder, preset)

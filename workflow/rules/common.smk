@@ -19,7 +19,7 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 validate(config, "../schemas/config.schema.json", set_default=False)
 PRESET = CONFIG.preset
-CELLS = list(CONFIG.cells())
+CELLS = list(CONFIG.cells(PRESET))
 OUT = paths.outputs(PRESET)
 WORK = paths.RESULTS / PRESET
 
