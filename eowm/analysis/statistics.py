@@ -5,7 +5,7 @@ by the differences of such pairs, never by the means of two cells.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -83,8 +83,8 @@ class Paired:
         """Of the paired, two-sided t-test against no difference."""
         if self.n < 2:
             return None
-        if len(set(self.differences)) == 1:  # no spread at all: scipy would divide by zero
-            return 1.0 if self.differences[0] == 0 else 0.0
+        if max(self.differences) - min(self.differences) < 1e-12:  # no spread to divide by
+            return 1.0 if abs(self.differences[0]) < 1e-12 else 0.0
         return float(stats.ttest_1samp(self.differences, 0.0).pvalue)
 
     @property
@@ -109,23 +109,19 @@ def paired(runs: pd.DataFrame, first: str, second: str, metric: str) -> Paired:
     return difference(of_cell(runs, first, metric), of_cell(runs, second, metric), metric)
 
 
-def difference(first: pd.Series, second: pd.Series, metric: str) -> Paired:
-    """Of two series with one value a seed."""
-    both = sorted(set(first.index) & set(second.index))
-    return Paired(
-        metric,
-        tuple(int(seed) for seed in both),
-        tuple(float(first[seed] - second[seed]) for seed in both),
-    )
+def difference(first: Mapping[int, float], second: Mapping[int, float], metric: str) -> Paired:
+    """Of two cells with one value a seed."""
+    both = sorted(first.keys() & second.keys())
+    return Paired(metric, tuple(both), tuple(first[seed] - second[seed] for seed in both))
 
 
-def of_cell(runs: pd.DataFrame, cell: str, metric: str) -> pd.Series:
+def of_cell(runs: pd.DataFrame, cell: str, metric: str) -> dict[int, float]:
     """One value a seed; `cell` is a cell's name, so Table 3's rows are named w2-… alone."""
     table, scenario, row = cell.split("/")
     rows = (row, f"eowm:{row}")
     here = runs[(runs.table == table) & (runs.scenario == scenario) & runs.row.isin(rows)]
     here = here[(here.status == COMPLETE) & here[metric].notna()]
-    return here.set_index("seed")[metric].sort_index()
+    return {int(seed): float(value) for seed, value in zip(here.seed, here[metric], strict=True)}
 
 
 PAIRS = (("eowm", "owm"), ("eowm", "owm:matched"))  # EOWM's gain, and that of its Q term alone
