@@ -177,26 +177,35 @@ class Config(Strict):
     def scenarios(self) -> list[str]:
         return [f"{name}-{n}" for name, family in self.families.items() for n in family.tasks]
 
+    def layers(self, cell: Cell, preset: str) -> list["Layer"]:
+        """The sections that decide a cell's settings, with their place; later ones win."""
+        name = cell.scenario.rpartition("-")[0]
+        method, shrink = self.methods[cell.method], self.presets[preset].families.get(name)
+        found: list[Layer] = [
+            (f"families.{name}.settings", self.families[name].settings),
+            (f"methods.{cell.method}.settings", method.settings),
+            (f"methods.{cell.method}.families.{name}", method.families.get(name)),
+        ]
+        if cell.variant:
+            variant, where = method.variants[cell.variant], f"methods.{cell.row}"
+            found += [
+                (f"{where}.settings", variant.settings),
+                (f"{where}.families.{name}", variant.families.get(name)),
+            ]
+        return [*found, (f"presets.{preset}.families.{name}.settings", shrink and shrink.settings)]
+
+    def places(self, cell: Cell, preset: str) -> dict[str, str]:
+        """Setting → the section of config.yaml that its value comes from."""
+        return {key: where for where, layer in self.layers(cell, preset) for key in _given(layer)}
+
     def resolve(
         self, cell: Cell, seed: int, preset: str, overrides: Mapping[str, Any] | None = None
     ) -> RunSettings:
         """Overlay by overlay (the order stands at the top of config.yaml) to one run."""
         family_name, _, tasks = cell.scenario.rpartition("-")
-        family, method = self.families[family_name], self.methods[cell.method]
+        family = self.families[family_name]
         shrink = self.presets[preset].families.get(family_name, PresetFamily())
-        layers: list[Layer] = [
-            (f"families.{family_name}.settings", family.settings),
-            (f"methods.{cell.method}.settings", method.settings),
-            (f"methods.{cell.method}.families.{family_name}", method.families.get(family_name)),
-        ]
-        if cell.variant:
-            variant, where = method.variants[cell.variant], f"methods.{cell.row}"
-            layers += [
-                (f"{where}.settings", variant.settings),
-                (f"{where}.families.{family_name}", variant.families.get(family_name)),
-            ]
-        layers.append((f"presets.{preset}.families.{family_name}.settings", shrink.settings))
-        layers.append(("--set", overrides))
+        layers = [*self.layers(cell, preset), ("--set", overrides)]
         net, training, options = _merge(cell.method, layers)
         if shrink.limits.epochs:
             training["epochs"] = min(training["epochs"], shrink.limits.epochs)

@@ -107,8 +107,10 @@ def _limits(runs: pd.DataFrame) -> str:
 
 
 def _absent(config: Config, cell: str) -> str:
-    presets = config.tables[cell.partition("/")[0]].presets
-    return "not run" + (f" (a cell of preset {' and '.join(presets)})" if presets else "")
+    table = config.tables.get(cell.partition("/")[0])
+    if table is None:
+        return "not in the grid"
+    return "not run" + (f" (a cell of preset {', '.join(table.presets)})" if table.presets else "")
 
 
 def mrr_of_every_epoch(runs: pd.DataFrame) -> list[Measured]:

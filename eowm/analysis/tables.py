@@ -14,7 +14,7 @@ from eowm import paper
 from eowm.analysis import style
 from eowm.analysis.results import ABOVE_JOINT, LETTER, MARKS
 from eowm.analysis.statistics import RULE, SIGNS
-from eowm.config import Config
+from eowm.config import Cell, Config
 
 METRICS = {"AA": "average accuracy", "MRR": "memory retention rate"}
 TITLES = {"table2": "Table 2", "table3": "Table 3"}
@@ -31,6 +31,7 @@ class Entry:
     note: str
     verdict: str  # by the rule of `statistics`; empty where the paper has no number
     paper_above: bool = False  # the paper's number exceeds our joint training
+    cell: str = ""  # its name
 
     @property
     def sign(self) -> str:
@@ -68,6 +69,7 @@ class Layout:
     blocks: tuple[Block, ...]
     legend: tuple[tuple[str, str], ...]  # letter and its meaning
     remarks: tuple[str, ...]
+    rule: str = RULE  # how a verdict is found
 
 
 # --- Layout -----------------------------------------------------------------------------------
@@ -112,8 +114,15 @@ def number(value: float) -> str:
 
 def _entry(line) -> Entry:
     published = None if pd.isna(line.paper) else number(line.paper)
+    method, _, variant = line.row.partition(":")
     return Entry(
-        _ours(line), line.marks, published, line.note, line.verdict, bool(line.paper_above)
+        ours=_ours(line),
+        marks=line.marks,
+        paper=published,
+        note=line.note,
+        verdict=line.verdict,
+        paper_above=bool(line.paper_above),
+        cell=Cell(line.table, line.scenario, method, variant or None).name,
     )
 
 
@@ -135,7 +144,8 @@ def _caption(shown: pd.DataFrame, config: Config, table: str) -> str:
         "Upper line: our mean over seeds ± half-width of the 95 % Student t-interval of the mean "
         "(number of runs); a single run has no interval. "
         f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. "
-        "Lower line, in italics: the paper's number, published without n and error. " + RULE
+        "Lower line, in italics: the paper's number, published without n and error; before it the "
+        "sign of our verdict."
     )
 
 
@@ -194,7 +204,8 @@ def to_markdown(content: Layout) -> str:
             lines += [_md_row(line) for line in references]
         parts.append("\n".join(lines))
     legend = [f"<sup>{letter}</sup> {_md(meaning)}" for letter, meaning in content.legend]
-    parts.append("<br>\n".join([*legend, *(_md(remark) for remark in content.remarks)]))
+    below = (content.rule, *content.remarks)
+    parts.append("<br>\n".join([*legend, *(_md(remark) for remark in below)]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -268,7 +279,7 @@ def to_latex(content: Layout) -> str:
             "",
             r"\medskip",
             r"\parbox{\linewidth}{\raggedright\scriptsize " + below,
-            *(r"\newline " + latex(remark) for remark in content.remarks),
+            *(r"\newline " + latex(remark) for remark in (content.rule, *content.remarks)),
             "}",
             r"\end{table*}",
             "",

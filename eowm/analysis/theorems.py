@@ -122,7 +122,7 @@ def theorem4(cost: "theory.Cost") -> Finding:
         f"{cost.published[-1] / cost.ours[-1]:.1f} times faster at width {high}; the two "
         f"gradients differ by {cost.difference:.0e}.",
         ("confirmed" if tight else "an upper bound, but not tight") if bound else "refuted",
-        _status(bound),
+        _status(count <= 3 and cost.counted_ratio <= factor),  # a bound is about operations
     )
 
 

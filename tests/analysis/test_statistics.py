@@ -203,4 +203,5 @@ def test_the_verdict_stands_in_every_kind_of_table(tmp_path, config):
     assert f"= *paper {number}*" in tables.to_markdown(content)
     assert rf"= \textit{{{number}}}" in tables.to_latex(content)
     assert "verdict" in tables.to_csv(summary).splitlines()[0].split(",")
-    assert statistics.RULE in content.caption
+    assert statistics.RULE in tables.to_markdown(content)
+    assert tables.latex(statistics.RULE) in tables.to_latex(content)
