@@ -6,6 +6,7 @@ A check takes the evidence at hand and returns an outcome: holds, fails, or unde
 import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,6 @@ from eowm.analysis.statistics import (
     SMALL,
     Paired,
     difference,
-    of_cell,
 )  # fmt: skip
 from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
 from eowm.config import Config
@@ -80,14 +80,24 @@ class Evidence:
     runs: pd.DataFrame  # of the whole grid
     summary: pd.DataFrame
     findings: dict[str, dict[str, str]] = field(default_factory=dict)  # theorems.csv by id
-    known: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict)  # looked up before
+
+    @cached_property
+    def numbers(self) -> dict[str, pd.DataFrame]:
+        """By cell: complete runs that may be compared with the paper's, by seed."""
+        counted = self.runs[self.runs.comparable.astype(bool) & (self.runs.status == COMPLETE)]
+        groups = counted.groupby(["table", "scenario", "row"], sort=False)
+        return {"/".join(name): here.set_index("seed") for name, here in groups}
+
+    @cached_property
+    def notes(self) -> dict[str, str]:
+        """By cell: what limits it."""
+        lines = self.summary[self.summary.metric == "AA"].itertuples()
+        return {f"{line.table}/{line.scenario}/{line.row}": line.note for line in lines}
 
     def values(self, cell: str, metric: str) -> dict[int, float]:
-        """One value a seed: runs that may be compared with the paper's only."""
-        if (cell, metric) not in self.known:
-            comparable = self.runs[self.runs.comparable.astype(bool)]
-            self.known[cell, metric] = of_cell(comparable, cell, metric)
-        return self.known[cell, metric]
+        """One value a seed."""
+        here = self.numbers.get(_full(cell))
+        return {} if here is None else here[metric].dropna().to_dict()
 
     def paired(self, first: str, second: str, metric: str) -> Paired:
         return difference(self.values(first, metric), self.values(second, metric), metric)
@@ -108,13 +118,14 @@ class Evidence:
         return Comparison(text, holds, self.missing((first, second), metric))
 
     def _reason(self, cell: str) -> str:
-        table, scenario, row = cell.split("/")
-        here = self.summary[
-            (self.summary.table == table)
-            & (self.summary.scenario == scenario)
-            & self.summary.row.isin((row, f"eowm:{row}"))
-        ]
-        return here.note.iloc[0] or "no such number" if len(here) else "not in the grid"
+        note = self.notes.get(_full(cell))
+        return "not in the grid" if note is None else note or "no such number"
+
+
+def _full(cell: str) -> str:
+    """Table 3's rows are named w2-… alone."""
+    place, _, row = cell.rpartition("/")
+    return f"{place}/eowm:{row}" if row.startswith("w2-") else cell
 
 
 CHECKS: dict[str, Callable[..., Outcome]] = {}

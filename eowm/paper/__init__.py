@@ -3,6 +3,7 @@
 Its claims and ambiguities lie here too; `eowm.analysis` reads them with the code that judges them.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,5 +41,6 @@ def origins() -> dict[str, dict[str, str]]:
     return _yaml("origins.yaml")
 
 
+@cache
 def _yaml(name: str) -> Any:
     return yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))

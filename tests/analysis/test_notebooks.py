@@ -13,7 +13,12 @@ from eowm.config import load_config
 FOLDER = paths.ROOT / "notebooks"
 STORED = sorted(FOLDER.glob("*.ipynb"))
 PRODUCTS = {
-    "table2": ["tables/table2.csv", "tables/table2.md", "tables/table2.tex"],
+    "table2": [
+        "tables/table2.csv",
+        "tables/table2.md",
+        "tables/table2.tex",
+        "tables/paired.csv",
+    ],
     "figure3": ["figures/figure3.pdf", "figures/figure3.png"],
 }
 

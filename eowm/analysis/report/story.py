@@ -23,14 +23,11 @@ def stories(
 ) -> dict[str, dict[str, Any]]:
     """By cell name, ready for JSON; every cell of the grid has one, run or not."""
     found = {}
-    for (table, scenario, row), here in runs[runs.in_grid].groupby(
-        ["table", "scenario", "row"], sort=False
-    ):
-        cell = config.cell(f"{table}/{scenario}/{row}")
-        lines = summary[
-            (summary.table == table) & (summary.scenario == scenario) & (summary.row == row)
-        ]
-        found[cell.name] = _story(cell, here, lines, runs, config, preset)
+    key = ["table", "scenario", "row"]
+    lines = dict(list(summary.groupby(key, sort=False)))
+    for name, here in runs[runs.in_grid].groupby(key, sort=False):
+        cell = config.cell("/".join(name))
+        found[cell.name] = _story(cell, here, lines[name], runs, config, preset)
     return found
 
 
