@@ -14,7 +14,7 @@ from rich.table import Table
 
 from eowm import paths
 from eowm.config import Cell, Config, load_config, parse_overrides
-from eowm.errors import ClaimError, ConfigError, UserError, nearest
+from eowm.errors import ConfigError, HoldError, UserError, nearest
 from eowm.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def cells(
     """Every cell of the tables: what its runs are, what they took, and how to run it again."""
     config = load_config()
     preset = _preset(config, preset)
-    shown = [cell for cell in config.cells() if cell.name.startswith(wanted)]
+    shown = [cell for cell in config.cells(preset) if cell.name.startswith(wanted)]
     if not shown:
         _refuse_cell(config, wanted)
     if names:
@@ -103,12 +103,12 @@ def forget(
     chosen = _seeds(seeds) or config.seeds(cell, preset)
     files = {seed: paths.record(preset, name, seed) for seed in chosen}
 
-    from eowm import claims
+    from eowm import holds
 
     for seed, file in files.items():
-        if claims.is_running(paths.ROOT / file):
-            who = claims.holder(paths.ROOT / file)
-            raise ClaimError(f"{who} is training {name} seed {seed}; stop it or wait for it.")
+        if holds.is_running(paths.ROOT / file):
+            who = holds.holder(paths.ROOT / file)
+            raise HoldError(f"{who} is training {name} seed {seed}; stop it or wait for it.")
         if not dry_run:
             paths.forget(paths.ROOT / paths.checkpoint(preset, name, seed))
     print(*files.values())

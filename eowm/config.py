@@ -105,6 +105,7 @@ class Table(Strict):
     methods: tuple[str, ...] = Field(description="rows of the paper, `method` or `method:variant`")
     references: tuple[str, ...] = Field((), description="rows that the paper does not have")
     seeds: dict[str, Seeds] = Field({}, description="by preset, where not the preset's own")
+    presets: tuple[str, ...] | None = Field(None, description="that run it; null: all of them")
 
 
 class PresetFamily(Strict):
@@ -178,6 +179,8 @@ class Config(Strict):
         for name, table in self.tables.items():
             for preset_name in table.seeds:
                 _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
+            for preset_name in table.presets or ():
+                _known(preset_name, self.presets, f"tables.{name}.presets")
         for name, method in self.methods.items():
             self._check_overlays(name, f"methods.{name}", method)
             for variant_name, variant in method.variants.items():
@@ -199,9 +202,11 @@ class Config(Strict):
             _known(family, self.families, f"{where}.families.{family}")
             _merge(method, [(f"{where}.families.{family}", overlay)])
 
-    def cells(self) -> Iterator[Cell]:
-        """Every cell of every table, in the paper's order."""
+    def cells(self, preset: str | None = None) -> Iterator[Cell]:
+        """Every cell of every table (that the preset runs), in the paper's order."""
         for table, grid in self.tables.items():
+            if preset is not None and grid.presets is not None and preset not in grid.presets:
+                continue
             for row in (*grid.methods, *grid.references):
                 for scenario in grid.scenarios:
                     yield self.cell(f"{table}/{scenario}/{row}")
@@ -229,30 +234,41 @@ class Config(Strict):
     def scenarios(self) -> list[str]:
         return [f"{name}-{n}" for name, family in self.families.items() for n in family.tasks]
 
+    def layers(self, cell: Cell, preset: str) -> list["Layer"]:
+        """The sections that decide a cell's settings, with their place; later ones win."""
+        name = cell.scenario.rpartition("-")[0]
+        method, shrink = self.methods[cell.method], self.presets[preset].families.get(name)
+        found: list[Layer] = [
+            (f"families.{name}.settings", self.families[name].settings),
+            (f"methods.{cell.method}.settings", method.settings),
+            (f"methods.{cell.method}.families.{name}", method.families.get(name)),
+        ]
+        if cell.variant:
+            variant, where = method.variants[cell.variant], f"methods.{cell.row}"
+            found += [
+                (f"{where}.settings", variant.settings),
+                (f"{where}.families.{name}", variant.families.get(name)),
+            ]
+        if shrink:
+            where = f"presets.{preset}.families.{name}"
+            found += [
+                (f"{where}.settings", shrink.settings),
+                (f"{where}.methods.{cell.method}", shrink.methods.get(cell.method)),
+            ]
+        return found
+
+    def places(self, cell: Cell, preset: str) -> dict[str, str]:
+        """Setting → the section of config.yaml that its value comes from."""
+        return {key: where for where, layer in self.layers(cell, preset) for key in _given(layer)}
+
     def resolve(
         self, cell: Cell, seed: int, preset: str, overrides: Mapping[str, Any] | None = None
     ) -> RunSettings:
         """Overlay by overlay (the order stands at the top of config.yaml) to one run."""
         family_name, _, tasks = cell.scenario.rpartition("-")
-        family, method = self.families[family_name], self.methods[cell.method]
+        family = self.families[family_name]
         shrink = self.presets[preset].families.get(family_name, PresetFamily())
-        layers: list[Layer] = [
-            (f"families.{family_name}.settings", family.settings),
-            (f"methods.{cell.method}.settings", method.settings),
-            (f"methods.{cell.method}.families.{family_name}", method.families.get(family_name)),
-        ]
-        if cell.variant:
-            variant, where = method.variants[cell.variant], f"methods.{cell.row}"
-            layers += [
-                (f"{where}.settings", variant.settings),
-                (f"{where}.families.{family_name}", variant.families.get(family_name)),
-            ]
-        where = f"presets.{preset}.families.{family_name}"
-        layers += [
-            (f"{where}.settings", shrink.settings),
-            (f"{where}.methods.{cell.method}", shrink.methods.get(cell.method)),
-            ("--set", overrides),
-        ]
+        layers = [*self.layers(cell, preset), ("--set", overrides)]
         net, training, options = _merge(cell.method, layers)
         if shrink.limits.epochs:
             training["epochs"] = min(training["epochs"], shrink.limits.epochs)

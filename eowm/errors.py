@@ -27,8 +27,8 @@ class CheckpointError(UserError):
     """A checkpoint cannot be used."""
 
 
-class ClaimError(UserError):
-    """A run cannot be claimed: its folder cannot be written, or another process holds it."""
+class HoldError(UserError):
+    """A run cannot be held: its folder cannot be written, or another process holds it."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

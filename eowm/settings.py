@@ -118,6 +118,12 @@ class OwmOptions(Options):
     similarity: Literal["image-means", "pixels"] = Field(
         "image-means", description="what the published rule compares of two neighbouring tasks"
     )
+    updates: Literal["after"] | None = Field(
+        None,
+        description="`after`: a batch is projected by what was known before it; null: P and Q "
+        "learn from the batch first (the published code)",
+        exclude_if=lambda value: value is None,  # records made before it existed keep their hash
+    )
 
 
 class EowmOptions(OwmOptions):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from eowm import claims, paths, records
+from eowm import holds, paths, records
 from eowm.config import Cell, Config
 from eowm.errors import RecordError
 
@@ -27,10 +27,10 @@ def of_cell(config: Config, cell: Cell, preset: str) -> list[Run]:
 
 def of_run(config: Config, cell: Cell, seed: int, preset: str) -> Run:
     path = paths.ROOT / paths.record(preset, cell.name, seed)
-    if claims.is_running(path):
-        return Run(cell, seed, "running", claims.holder(path))
+    if holds.is_running(path):
+        return Run(cell, seed, "running", holds.holder(path))
     if not path.exists():
-        why = claims.failure(path)
+        why = holds.failure(path)
         return Run(cell, seed, "failed", why) if why else Run(cell, seed, "not run")
     try:
         record = records.read(path)

@@ -7,6 +7,7 @@ import sys
 import pytest
 import yaml
 
+from eowm import paper
 from eowm.config import Config, config_schema, load_config, parse_config, parse_overrides
 from eowm.errors import ConfigError
 from eowm.paths import CHECKOUT as ROOT
@@ -31,15 +32,15 @@ def test_table2_has_the_papers_columns(config: Config) -> None:
 
 
 def test_paper_preset_is_the_papers_table1(config: Config) -> None:
-    """Epochs, batch size and learning rate of Table 1 by family; nothing is shrunk."""
-    table1 = {
-        "shuffled-mnist": (30, 100, 3.0),
-        "cifar10": (20, 100, 0.1),
-        "cifar100": (30, 100, 0.15),
-    }
-    for family, expected in table1.items():
-        settings = config.families[family].settings
-        assert (settings.epochs, settings.batch_size, settings.learning_rate) == expected
+    """Every number of Table 1 holds for EOWM in every family; nothing is shrunk."""
+    for line in paper.table1().itertuples():
+        cell = config.cell(f"table2/{line.family}-{config.families[line.family].tasks[-1]}/eowm")
+        run = config.resolve(cell, 0, "paper")
+        value = (run.training.model_dump() | run.options)[line.setting]
+        values = (
+            [end for ends in value.values() for end in ends] if isinstance(value, dict) else [value]
+        )
+        assert all(line.low <= each <= line.high for each in values), line
     run = config.resolve(config.cell("table2/cifar10-5/owm"), 0, "paper")
     assert set(run.limits.model_dump().values()) == {None}
 
@@ -125,6 +126,15 @@ def test_bad_config_is_refused_by_name(values: dict, path: str, value, words: li
         parse_config(set_at(values, path, value))
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_table_may_belong_to_some_presets_only(values: dict, config: Config) -> None:
+    assert {cell.table for cell in config.cells("quick")} == {"table2", "table3"}
+    only = {cell.table for cell in config.cells("paper")} - {"table2", "table3"}
+    assert only == {"sensitivity-shuffled", "sensitivity-disjoint"}
+    assert {cell.table for cell in config.cells()} == config.tables.keys()
+    with pytest.raises(ConfigError, match="did you mean 'paper'"):
+        parse_config(set_at(values, "tables/table3/presets", ["papr"]))
 
 
 def test_seven_tasks_for_ten_classes_are_refused(values: dict) -> None:

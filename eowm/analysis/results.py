@@ -1,23 +1,22 @@
 """From record files to two tidy tables: one line per run, and one line per cell and metric."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy import stats
 
-from eowm import claims, paper, paths, records
+from eowm import holds, paper, paths, records
+from eowm.analysis.statistics import COMPLETE, mean, t_interval, verdict
 from eowm.config import Cell, Config
 from eowm.errors import ConfigError, RecordError, nearest
 from eowm.metrics import average_accuracy_so_far
 from eowm.records import Record
 
 METRICS = ("AA", "MRR", "BWT", "FM", "plasticity")
-CONFIDENCE = 0.95
-COMPLETE, NOT_RUN = "complete", "not run"
+NOT_RUN = "not run"
+CEILING = "joint"  # the row that no class-incremental number should exceed
 
 RUN_COLUMNS = [
     "preset", "table", "scenario", "method", "variant", "row", "seed", "status", *METRICS,
@@ -26,8 +25,11 @@ RUN_COLUMNS = [
 ]  # fmt: skip
 SUMMARY_COLUMNS = [
     "preset", "table", "metric", "scenario", "method", "variant", "row", "n", "seeds", "mean",
-    "low", "high", "paper", "comparable", "in_grid", "marks", "note",
+    "low", "high", "paper", "verdict", "ceiling", "ours_above", "paper_above", "comparable",
+    "in_grid", "marks", "note",
 ]  # fmt: skip
+
+ABOVE_JOINT = "above joint"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ MARKS = (
     Mark("s", "stand-in data", "synthetic images in place of the dataset, so not comparable"),
     Mark("o", "stale settings", "run with other settings than config.yaml has now"),
     Mark("t", "test-selected", "epochs were chosen on the test images (leakage)"),
+    Mark("j", ABOVE_JOINT, "above joint training on all tasks at once: wrong until explained"),
     Mark("f", "failed", "a run failed and is not part of the mean"),
     Mark("m", "not run", "a run has no record and is not part of the mean"),
     Mark("u", "not defined", "the metric needs accuracies that the method does not have"),
@@ -61,7 +64,7 @@ def collect(folder: Path, config: Config, preset: str) -> pd.DataFrame:
     """
     if preset not in config.presets:
         raise ConfigError(f"preset '{preset}' is unknown{nearest(preset, config.presets)}.")
-    grid = {cell.name: cell for cell in config.cells()}
+    grid = {cell.name: cell for cell in config.cells(preset)}
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for path, record in records.read_all(folder):
         _refuse_misplaced(record, path, folder, preset)
@@ -113,7 +116,7 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
 def _missing(cell: Cell, seed: int, preset: str, folder: Path) -> dict[str, Any]:
     """Never run, or run in vain: then its note says why."""
     path = folder / _place(cell.name, seed)
-    why = claims.failure(path)
+    why = holds.failure(path)
     return {
         "preset": preset,
         "table": cell.table,
@@ -188,8 +191,14 @@ def summarise(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
         in_paper = table in config.tables and row in config.tables[table].methods
         for metric in METRICS:
             counted = of_cell[of_cell[metric].notna()]
-            low, high = t_interval(counted[metric].tolist())
+            centre, (low, high) = (
+                mean(counted[metric].tolist()),
+                t_interval(counted[metric].tolist()),
+            )
+            value = published.get((table, metric, row, scenario)) if in_paper else None
+            comparable = len(counted) > 0 and bool(counted.comparable.all())
             notes = list(_notes(of_cell, metric))
+            failed = any(name == "failed" for name, _ in notes)
             lines.append(
                 {
                     "preset": first.preset,
@@ -201,32 +210,47 @@ def summarise(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
                     "row": row,
                     "n": len(counted),
                     "seeds": " ".join(str(seed) for seed in sorted(counted.seed)),
-                    "mean": mean(counted[metric].tolist()),
+                    "mean": centre,
                     "low": low,
                     "high": high,
-                    "paper": published.get((table, metric, row, scenario)) if in_paper else None,
-                    "comparable": len(counted) > 0 and bool(counted.comparable.all()),
+                    "paper": value,
+                    "verdict": ""
+                    if value is None
+                    else verdict(centre, low, high, value, comparable and not failed),
+                    "comparable": comparable,
                     "in_grid": bool(first.in_grid),
                     "marks": "".join(LETTER[name] for name, _ in notes),
                     "note": "; ".join(text for _, text in notes),
                 }
             )
     summary = pd.DataFrame(lines, columns=SUMMARY_COLUMNS)
-    return summary.astype(dict.fromkeys(("mean", "low", "high", "paper"), float))
+    numbers = dict.fromkeys(("mean", "low", "high", "paper", "ceiling"), float)
+    return _with_ceiling(summary.astype(numbers), config)
 
 
-def mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+def _with_ceiling(summary: pd.DataFrame, config: Config) -> pd.DataFrame:
+    """Joint training beside every class-incremental AA, and who exceeds its interval.
 
-
-def t_interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """95 % Student t-interval of the mean; one value says nothing about its spread."""
-    n, centre = len(values), mean(values)
-    if n < 2 or centre is None:
-        return None, None
-    spread = math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (n - 1))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread / math.sqrt(n)
-    return centre - half, centre + half
+    The paper's number is held against a joint run with the paper's budget only.
+    """
+    joint = summary[(summary.row == CEILING) & (summary.metric == "AA") & (summary.n > 0)]
+    ceilings = {(line.table, line.scenario): line for line in joint.itertuples()}
+    summary = summary.assign(ours_above=False, paper_above=False)
+    for line in summary[(summary.metric == "AA") & (summary.row != CEILING)].itertuples():
+        ceiling = ceilings.get((line.table, line.scenario))
+        family = config.families.get(line.scenario.rpartition("-")[0])
+        if ceiling is None or family is None or family.stream != "disjoint":
+            continue
+        limit = ceiling.mean if ceiling.n == 1 else ceiling.high
+        ours, published = line.mean > limit, ceiling.comparable and line.paper > limit
+        summary.loc[line.Index, "ceiling"] = ceiling.mean
+        summary.loc[line.Index, ["ours_above", "paper_above"]] = ours, published
+        if ours:
+            marks = set(line.marks) | {LETTER[ABOVE_JOINT]}
+            summary.loc[line.Index, "marks"] = "".join(m.letter for m in MARKS if m.letter in marks)
+            note = f"{ABOVE_JOINT} ({ceiling.mean:.4f})"
+            summary.loc[line.Index, "note"] = "; ".join(filter(None, (line.note, note)))
+    return summary
 
 
 def _notes(runs: pd.DataFrame, metric: str) -> Iterator[tuple[str, str]]:

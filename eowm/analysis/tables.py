@@ -12,8 +12,9 @@ import pandas as pd
 
 from eowm import paper
 from eowm.analysis import style
-from eowm.analysis.results import LETTER, MARKS
-from eowm.config import Config
+from eowm.analysis.results import ABOVE_JOINT, LETTER, MARKS
+from eowm.analysis.statistics import RULE, SIGNS
+from eowm.config import Cell, Config
 
 METRICS = {"AA": "average accuracy", "MRR": "memory retention rate"}
 TITLES = {"table2": "Table 2", "table3": "Table 3"}
@@ -28,6 +29,17 @@ class Entry:
     marks: str
     paper: str | None
     note: str
+    verdict: str  # by the rule of `statistics`; empty where the paper has no number
+    paper_above: bool = False  # the paper's number exceeds our joint training
+    cell: str = ""  # its name
+
+    @property
+    def sign(self) -> str:
+        return SIGNS.get(self.verdict, "")
+
+    @property
+    def paper_marks(self) -> str:
+        return LETTER[ABOVE_JOINT] if self.paper_above else ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,7 @@ class Layout:
     blocks: tuple[Block, ...]
     legend: tuple[tuple[str, str], ...]  # letter and its meaning
     remarks: tuple[str, ...]
+    rule: str = RULE  # how a verdict is found
 
 
 # --- Layout -----------------------------------------------------------------------------------
@@ -74,7 +87,7 @@ def layout(summary: pd.DataFrame, config: Config, table: str = "table2") -> Layo
             entries = tuple(_entry(cells[metric, row, scenario]) for scenario in grid.scenarios)
             lines.append(Line(style.title(config, row), row in grid.references, entries))
         blocks.append(Block(metric, tuple(lines)))
-    letters = "".join(shown.marks)
+    letters = "".join(shown.marks) + LETTER[ABOVE_JOINT] * int(shown.paper_above.any())
     return Layout(
         name=table,
         title=TITLES.get(table, table),
@@ -101,7 +114,16 @@ def number(value: float) -> str:
 
 def _entry(line) -> Entry:
     published = None if pd.isna(line.paper) else number(line.paper)
-    return Entry(_ours(line), line.marks, published, line.note)
+    method, _, variant = line.row.partition(":")
+    return Entry(
+        ours=_ours(line),
+        marks=line.marks,
+        paper=published,
+        note=line.note,
+        verdict=line.verdict,
+        paper_above=bool(line.paper_above),
+        cell=Cell(line.table, line.scenario, method, variant or None).name,
+    )
 
 
 def _ours(line) -> str:
@@ -122,7 +144,8 @@ def _caption(shown: pd.DataFrame, config: Config, table: str) -> str:
         "Upper line: our mean over seeds ± half-width of the 95 % Student t-interval of the mean "
         "(number of runs); a single run has no interval. "
         f"Seeds: {', '.join(map(str, seeds)) or 'none yet'}. "
-        "Lower line, in italics: the paper's number, published without n and error."
+        "Lower line, in italics: the paper's number, published without n and error; before it the "
+        "sign of our verdict."
     )
 
 
@@ -181,7 +204,8 @@ def to_markdown(content: Layout) -> str:
             lines += [_md_row(line) for line in references]
         parts.append("\n".join(lines))
     legend = [f"<sup>{letter}</sup> {_md(meaning)}" for letter, meaning in content.legend]
-    parts.append("<br>\n".join([*legend, *(_md(remark) for remark in content.remarks)]))
+    below = (content.rule, *content.remarks)
+    parts.append("<br>\n".join([*legend, *(_md(remark) for remark in below)]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -191,7 +215,9 @@ def _md_row(line: Line) -> str:
 
 def _md_entry(entry: Entry) -> str:
     marks = f" <sup>{','.join(entry.marks)}</sup>" if entry.marks else ""
-    below = f"<br>*paper {entry.paper}*" if entry.paper else ""
+    sign = f"{entry.sign} " if entry.sign else ""
+    above = f" <sup>{entry.paper_marks}</sup>" if entry.paper_marks else ""
+    below = f"<br>{sign}*paper {entry.paper}*{above}" if entry.paper else ""
     return entry.ours + marks + below
 
 
@@ -212,7 +238,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "±": r"$\pm$", "–": "--", "×": r"$\times$",
-    "−": "$-$", "…": r"\ldots{}", "\n": " ",
+    "−": "$-$", "…": r"\ldots{}", "≈": r"$\approx$", "≠": r"$\neq$", "\n": " ",
 }  # fmt: skip
 
 
@@ -253,7 +279,7 @@ def to_latex(content: Layout) -> str:
             "",
             r"\medskip",
             r"\parbox{\linewidth}{\raggedright\scriptsize " + below,
-            *(r"\newline " + latex(remark) for remark in content.remarks),
+            *(r"\newline " + latex(remark) for remark in (content.rule, *content.remarks)),
             "}",
             r"\end{table*}",
             "",
@@ -285,7 +311,8 @@ def _latex_entry(entry: Entry) -> str:
     if entry.marks:
         lines[0] += rf"\textsuperscript{{{','.join(entry.marks)}}}"
     if entry.paper:
-        lines.append(rf"\textit{{{entry.paper}}}")
+        above = rf"\textsuperscript{{{entry.paper_marks}}}" if entry.paper_marks else ""
+        lines.append(rf"{latex(entry.sign)} \textit{{{entry.paper}}}{above}".strip())
     return _stack(lines)
 
 

@@ -30,6 +30,9 @@ SGD_COLOUR = "#444444"  # darker than the reference row's grey: it stands alone 
 AREAS = {"A": "#CC79A7", "B": "#56B4E9", "AB": "#009E73"}
 
 
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+
+
 # --- verdicts ------------------------------------------------------------------------------
 
 
@@ -41,6 +44,7 @@ class Finding:
     claim: str
     measured: str
     verdict: str
+    status: str  # of the claim as printed: holds, fails or undecided
 
     def _repr_markdown_(self) -> str:
         """As a notebook shows it."""
@@ -71,6 +75,7 @@ def theorem3(result: "theory.Recursion") -> Finding:
         f"{result.q_ort:.0e} for Q_ort, {result.p_eowm:.0e} for P_EOWM, and "
         f"{result.projector:.0e} for P in the lazy form that this project runs.",
         "confirmed" if worst < EXACT else "refuted",
+        _status(worst < EXACT),
     )
 
 
@@ -95,6 +100,7 @@ def equation10(result: "theory.QRecursion") -> Finding:
         f"I − old Q_ort is off from Eq. 4 by up to {result.old:.2f}, I − new Q_ort by "
         f"{result.new:.0e}." + (f" {lag}" if result.old >= EXACT else ""),
         verdicts[result.new < EXACT, result.old < EXACT],
+        _status(result.old < EXACT),
     )
 
 
@@ -116,6 +122,7 @@ def theorem4(cost: "theory.Cost") -> Finding:
         f"{cost.published[-1] / cost.ours[-1]:.1f} times faster at width {high}; the two "
         f"gradients differ by {cost.difference:.0e}.",
         ("confirmed" if tight else "an upper bound, but not tight") if bound else "refuted",
+        _status(count <= 3 and cost.counted_ratio <= factor),  # a bound is about operations
     )
 
 
@@ -139,6 +146,25 @@ def theorem5(ranks: Sequence["theory.Rank"]) -> Finding:
         f"the bound {holds}, but EOWM gains no rank"
         if not above
         else f"the bound {holds}, and EOWM gains rank in {above} of {len(positive)} combinations",
+        _status(holds == "holds"),
+    )
+
+
+def capacity(ranks: Sequence["theory.Rank"]) -> Finding:
+    """What Theorem 5 is there for: more rank than OWM, so more learnable tasks."""
+    positive = [row for row in ranks if row.c1 > 0]
+    gains = [row.eowm - row.owm for row in positive]
+    return Finding(
+        "capacity",
+        "The enhanced projector leaves more room for tasks than OWM's (Theorem 5).",
+        f"rank(P_EOWM) − rank(P_OWM) is {min(gains)} to {max(gains)} over {len(positive)} "
+        "combinations of c1 > 0, c2 and case.",
+        "confirmed"
+        if min(gains) > 0
+        else "refuted: the rank is never larger"
+        if max(gains) <= 0
+        else "true for some combinations only",
+        HOLDS if min(gains) > 0 else FAILS if max(gains) <= 0 else UNDECIDED,
     )
 
 
@@ -159,6 +185,7 @@ def order(leaks: Sequence["theory.Leak"]) -> Finding:
         f"With P last, at most {kept:.0e} of the disturbance at stored inputs gets through, for "
         f"every c2. With Q last it is {low if low == high else f'{low} to {high}'} times c2.",
         verdict,
+        _status(verdict == "true in both orders"),
     )
 
 
@@ -180,6 +207,7 @@ def initial_beta(rows: Sequence["theory.Start"]) -> Finding:
         "refuted for small β: only the start I agrees with Eq. 4"
         if ascent
         else "harmless in all settings tried",
+        _status(not ascent),
     )
 
 
@@ -191,6 +219,7 @@ def mean_weight(cases: Sequence["theory.Case"]) -> Finding:
         f"After task A is learnt from zero, the mean weight vector of the softmax layer is at most "
         f"{worst:.0e} of the length of its weight vectors.",
         "refuted for softmax output layers" if worst < EXACT else "not refuted here",
+        FAILS if worst < EXACT else UNDECIDED,
     )
 
 
@@ -232,7 +261,12 @@ def caption(ends: Sequence["theory.End"], similar: bool) -> Finding:
         " ".join(sentences),
         f"{'confirmed' if confirmed else 'not reproduced'}: OWM ends nearer {goal}, and "
         f"EOWM gets {better if nearer else 'no nearer to the joint one'} than OWM",
+        _status(confirmed),
     )
+
+
+def _status(holds: bool) -> str:
+    return HOLDS if holds else FAILS
 
 
 # --- tables --------------------------------------------------------------------------------

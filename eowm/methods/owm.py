@@ -3,7 +3,8 @@
 For every batch of every task, the first one included, and for each layer (Eqs. 1 and 2):
 
 1. P ← (P⁻¹ + x̄x̄ᵀ/α)⁻¹ with the batch's mean input x̄ (convolutions: the patches of the mean map);
-2. the gradient G (outputs × inputs) becomes G P, with the P that already knows this batch.
+2. the gradient G (outputs × inputs) becomes G P, with the P that already knows this batch
+   (`updates: after` swaps the two steps).
 
 α is the scenario's: constant, or falling geometrically over each task. The variant `owm:matched`
 also scales the gradient by EOWM's c1: the control that isolates EOWM's other term.
@@ -44,7 +45,8 @@ class OWM(Method):
 
     @torch.no_grad()
     def adjust_gradients(self, progress: float) -> None:
-        self.update_projectors(progress)
+        if not self.options.updates:
+            self.update_projectors(progress)
         for name, layer in self.layers.items():
             if name in self.by_inputs:  # G P = δᵀ(X P)
                 tap = self.taps[name]
@@ -54,6 +56,8 @@ class OWM(Method):
                 assert gradient is not None
                 rows = self.project(name, gradient.flatten(1), progress)
                 layer.weight.grad = rows.view_as(gradient)
+        if self.options.updates == "after":
+            self.update_projectors(progress)
 
     def update_projectors(self, progress: float) -> None:
         for name, layer in self.layers.items():

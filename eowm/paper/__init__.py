@@ -1,10 +1,24 @@
-"""The published numbers as data files: the one place that holds numbers of the paper."""
+"""What was published, as data files: the one place that holds numbers of the paper.
 
+Its claims and ambiguities lie here too; `eowm.analysis` reads them with the code that judges them.
+"""
+
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import yaml
 
 FOLDER = Path(__file__).parent
+
+
+def table1() -> pd.DataFrame:
+    """Table 1: setting (by its name in config.yaml), family, low, high.
+
+    The paper prints one number (low = high) or a pair such as (3, 3.5), which it does not explain.
+    """
+    return pd.read_csv(FOLDER / "table1.csv")
 
 
 def table2() -> pd.DataFrame:
@@ -15,3 +29,18 @@ def table2() -> pd.DataFrame:
 def table3() -> pd.DataFrame:
     """Table 3: metric, scenario, w2, value. AA as a fraction, where the paper prints percent."""
     return pd.read_csv(FOLDER / "table3.csv")
+
+
+def methods() -> dict[str, dict[str, Any]]:
+    """By method: source, text and equations, for the report."""
+    return _yaml("methods.yaml")
+
+
+def origins() -> dict[str, dict[str, str]]:
+    """By section of config.yaml and setting: paper, published code, or ours."""
+    return _yaml("origins.yaml")
+
+
+@cache
+def _yaml(name: str) -> Any:
+    return yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))

@@ -21,7 +21,12 @@ PRODUCTS = {
         *(f"figures/matrices-{name}.png" for name in GRID["table2"]["scenarios"]),
     ],
     "figure2": ["figures/figure2.pdf", "figures/figure2.png"],
-    "table2": ["tables/table2.csv", "tables/table2.md", "tables/table2.tex"],
+    "table2": [
+        "tables/table2.csv",
+        "tables/table2.md",
+        "tables/table2.tex",
+        "tables/paired.csv",
+    ],
     "figure3": ["figures/figure3.pdf", "figures/figure3.png"],
 }
 

@@ -1,13 +1,18 @@
 """The report: one page, nothing from elsewhere, nothing unescaped."""
 
+import json
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
 
 import pytest
-from conftest import external_references, fill, make_record, store
+from conftest import external_references, fill, make_record, matrix, store
 
+from eowm import paper
 from eowm.analysis import report
+from eowm.config import load_config
+from eowm.paper import methods, origins
 
 
 class Tags(HTMLParser):
@@ -38,19 +43,92 @@ def page(tmp_path_factory, config) -> str:
 
 def test_it_needs_nothing_from_elsewhere(page):
     assert external_references(page) == []
-    assert not Tags(page).all("script")
+    assert not any("src" in attrs for attrs in Tags(page).all("script"))
     assert not Tags(page).all("link")
+    assert "default-src 'none'" in page
 
 
 def test_markup_in_a_record_is_text(page):
-    assert "<script>" not in page
+    """Neither the page's HTML nor the embedded JSON lets it out."""
+    assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert len(Tags(page).all("script")) == page.count("</script>") == 2
+    assert stories(page)["table2/cifar10-5/owm"]["runs"][0]["status"].endswith("</script>")
+
+
+def stories(page) -> dict:
+    return json.loads(re.search(r'id="stories">(.*?)</script>', page, re.S)[1])
+
+
+def test_every_cell_has_a_story_and_a_number_or_a_reason(page, config):
+    told = stories(page)
+    assert told.keys() == {cell.name for cell in config.cells("quick")}
+    for name, story in told.items():
+        accuracy = story["metrics"][0]
+        assert accuracy["n"] or accuracy["note"], name
+        assert story["commands"][0].startswith("eowm train ")
+        assert all(line["origin"] for line in story["settings"]), name
+    buttons = {attrs.get("data-cell") for attrs in Tags(page).all("button")}
+    assert told.keys() <= buttons
+
+
+def test_origins_name_settings_that_exist(config):
+    """Each section and key of origins.yaml stands in config.yaml, and OWM and EOWM are complete."""
+    known = {}
+    whole = load_config()
+    for name in whole.families:
+        for method in whole.methods:
+            for row in (method, *(f"{method}:{v}" for v in whole.methods[method].variants)):
+                cell = whole.cell(f"table2/{name}-{whole.families[name].tasks[0]}/{row}")
+                for place, layer in whole.layers(cell, "paper"):
+                    known[place] = layer.model_dump(exclude_unset=True) if layer else {}
+    said = origins()
+    for place, keys in said.items():
+        assert place in known or place == "default", place
+        if place != "default":
+            assert set(keys) - {"*"} <= known[place].keys(), place
+    for place in known:
+        if place.startswith(("families", "methods.owm.", "methods.eowm.")):
+            keys = said.get(place, {})
+            assert "*" in keys or known[place].keys() <= keys.keys(), place
+
+
+def test_every_method_is_explained(page, config):
+    assert {"owm", "eowm", *paper.table2().method} <= methods().keys()
+    assert "P_s = P (c₁ I + c₂ Q)" in page
+
+
+def test_perturbing_one_record_changes_only_its_story(tmp_path, config):
+    fill(tmp_path / "records", config, "quick")
+    before = stories(report.write(tmp_path, config, "quick").read_text())
+    name = "table2/cifar10-5/owm"
+    store(make_record(config, name, preset="quick", accuracy=matrix(5, 0.123, 0.0)),
+          tmp_path / "records")  # fmt: skip
+    after = stories(report.write(tmp_path, config, "quick").read_text())
+    assert [cell for cell in before if before[cell] != after[cell]] == [name]
+    assert after[name]["metrics"][0]["mean"] == 0.123
+
+
+def test_the_three_sentences_follow_from_the_records(tmp_path, config):
+    for seed in (0, 1, 2):
+        for scenario, accuracy in (("cifar10-5", 0.5316), ("cifar100-2", 0.9)):
+            tasks = int(scenario.rpartition("-")[2])
+            record = make_record(config, f"table2/{scenario}/owm", seed,
+                                 accuracy=matrix(tasks, accuracy, 0.0))  # fmt: skip
+            store(record, tmp_path / "records")
+    text = report.write(tmp_path, config, "paper").read_text()
+    assert "6 of 72 runs complete, 0 failed, 66 not run." in text
+    assert (
+        "Of the 16 numbers that the paper prints for these cells, 1 replicated, 0 close, " in text
+    )
+    assert "3 not replicated, 12 not comparable." in text
+    assert "EOWM and OWM cannot be compared yet." in text
 
 
 def test_tables_have_scoped_headers_and_scroll_inside(page):
     tags = Tags(page)
     assert {attrs.get("scope") for attrs in tags.all("th")} == {"col", "row", "rowgroup"}
-    assert sum(attrs.get("class") == "scroll" for attrs in tags.all("div")) == 3
+    assert sum("scroll" in attrs.get("class", "") for attrs in tags.all("div")) == 2 + 2 + 1 + 1
     assert all(attrs.get("alt") for attrs in tags.all("img"))
     assert tags.all("html")[0]["lang"] == "en"
 

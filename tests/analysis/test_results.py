@@ -1,5 +1,6 @@
 """Records to runs to summary: means and intervals by hand, notes, gaps, refusals."""
 
+import json
 import math
 
 import pytest
@@ -182,6 +183,26 @@ def test_a_matrix_of_another_size_is_refused(tmp_path, config):
     store(make_record(config, CELL, accuracy=flat(3, 0.5)), tmp_path)
     with pytest.raises(RecordError, match="does not hold 5 × 5 accuracies"):
         runs_of(tmp_path, config)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda values: values.update(settings_hash="0" * 16), "settings_hash does not belong"),
+        (lambda values: values.pop("accuracy"), "accuracy: Field required"),
+        (lambda values: values["data"].pop("sha256"), "data.sha256: Field required"),
+        (lambda values: values["metrics"].update(AA=0.99), "metrics do not follow"),
+        (lambda values: values.update(extra=1), "extra"),
+    ],
+)
+def test_a_damaged_record_is_refused_by_name(tmp_path, config, change, words):
+    path = store(make_record(config, CELL), tmp_path)
+    values = json.loads(path.read_text())
+    change(values)
+    path.write_text(json.dumps(values))
+    with pytest.raises(RecordError, match=words) as caught:
+        runs_of(tmp_path, config)
+    assert str(path) in str(caught.value)
 
 
 def test_unknown_preset_names_the_nearest(tmp_path, config):

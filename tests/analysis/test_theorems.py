@@ -13,8 +13,8 @@ from eowm import notebooks, paths, theory
 from eowm.analysis import figures, style, theorems
 
 IDS = [
-    "theorem3", "equation10", "theorem4", "theorem5", "order", "initial-beta", "figure1-similar",
-    "figure1-dissimilar", "mean-weight",
+    "theorem3", "equation10", "theorem4", "theorem5", "capacity", "order", "initial-beta",
+    "figure1-similar", "figure1-dissimilar", "mean-weight",
 ]  # fmt: skip
 
 
@@ -52,6 +52,18 @@ def test_theorem3_is_confirmed_only_by_rounding_errors():
     good = theory.theorem3(size=6, steps=4)
     assert theorems.theorem3(good).verdict == "confirmed"
     assert theorems.theorem3(replace(good, q_ort=1e-6)).verdict == "refuted"
+    assert theorems.theorem3(good).status == "holds"
+    assert theorems.theorem3(replace(good, q_ort=1e-6)).status == "fails"
+
+
+@pytest.mark.parametrize(
+    ("gains", "status"), [((0, 0), "fails"), ((1, 2), "holds"), ((0, 2), "undecided")]
+)
+def test_capacity_is_the_rank_beyond_owm(gains, status):
+    ranks = [theory.Rank(True, 0.9, 0.1, 30, 30 + gain, 50) for gain in gains]
+    assert theorems.capacity(ranks).status == status
+    assert theorems.theorem5(ranks).status == "holds"
+    assert theorems.theorem5([replace(ranks[0], eowm=51)]).status == "fails"
 
 
 def test_the_wrong_q_recursion_is_never_called_right():
@@ -124,7 +136,7 @@ def test_findings_are_written_as_rows(tmp_path, cases):
     path = theorems.write(findings, tmp_path / "tables" / "theorems.csv")
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["id", "claim", "measured", "verdict"]
+    assert list(rows[0]) == ["id", "claim", "measured", "verdict", "status"]
     assert [row["id"] for row in rows] == ["mean-weight", "order"]
     assert rows[0]["verdict"] == "refuted for softmax output layers"
     assert theorems.summary(findings).endswith(f"{findings[1].claim} → **{findings[1].verdict}.**")

@@ -66,6 +66,39 @@ def test_p_is_updated_before_the_same_batch_is_projected(resolve, arrays) -> Non
     assert torch.allclose(step @ mean, expected, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["owm", "eowm"])
+def test_updates_after_project_with_what_was_known_before(resolve, arrays, name) -> None:
+    """The first batch is plain SGD; the second is projected by the mean of the first."""
+    settings = resolve("shuffled-mnist-3", name, norm_penalty=0.0, updates="after")
+    stream = streams.build(settings, arrays("mnist"))
+    method, twin = (
+        methods.find(name)(network(settings, stream), settings),
+        network(settings, stream),
+    )
+    (x, y), (later_x, later_y) = batches(stream, 2, 100)
+    method.begin_task(stream.task(0))
+    method.observe(x, y, 0.0)
+    F.cross_entropy(twin(x), y).backward()
+    plain = twin.fc1.weight - settings.training.learning_rate * twin.fc1.weight.grad
+    assert torch.allclose(method.net.fc1.weight, plain, atol=1e-6)
+
+    before, mean = method.net.fc1.weight.detach().clone(), x.flatten(1).mean(0)
+    p = method.input_space["fc1"].matrix.clone()
+    method.observe(later_x, later_y, 0.0)
+    step = method.net.fc1.weight.detach() - before
+    assert torch.allclose(p @ mean.double(), mean.double() / (1 + mean.double() @ mean.double()))
+    full = torch.linalg.solve(p.float().T, step.T).T  # the step before it was projected
+    assert (step @ mean).norm() < 0.1 * (full @ mean).norm()
+
+
+def test_an_option_left_null_is_not_stored(resolve) -> None:
+    """So an option added later leaves the hash of old records alone."""
+    assert "updates" not in resolve("shuffled-mnist-3", "owm").options
+    changed = resolve("shuffled-mnist-3", "owm", updates="after")
+    assert changed.options["updates"] == "after"
+    assert changed.hash() != resolve("shuffled-mnist-3", "owm").hash()
+
+
 def test_matched_owm_scales_the_step_by_c1(resolve, arrays) -> None:
     settings = resolve("shuffled-mnist-3", "owm:matched", norm_penalty=0.0)
     stream = streams.build(settings, arrays("mnist"))

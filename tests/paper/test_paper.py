@@ -10,6 +10,7 @@ import pytest
 from eowm import paper, paths
 
 SHA256 = {
+    "table1.csv": "8876666388d3b98ddb023c85e470606aa8055afc3543dde522cce9c4846d407d",
     "table2.csv": "c48209fdd32e11238617905b7eaac79b77058cd1979dc500013f5146109b38e8",
     "table3.csv": "bf35488041b08355a1b7a5363770e8df80feb9385d7c4d322569002481a357ab",
 }
@@ -23,12 +24,27 @@ METHODS = {
     "AE-MIR": "ae-mir",
     "Our EOWM": "eowm",
 }
+SETTINGS = {
+    "Epochs each task": "epochs",
+    "Batch size": "batch_size",
+    "Learning rate": "learning_rate",
+    "$r$": "r",
+    r"$\alpha$": "alpha",
+    r"$\beta$": "beta",
+}
 FAMILIES = {"Shuffled MNIST": "shuffled-mnist", "CIFAR-10": "cifar10", "CIFAR-100": "cifar100"}
 
 
 @pytest.mark.parametrize("name", SHA256)
 def test_numbers_are_as_transcribed(name):
     assert hashlib.sha256((paper.FOLDER / name).read_bytes()).hexdigest() == SHA256[name]
+
+
+def test_table1_is_complete():
+    table = paper.table1()
+    assert len(table) == 6 * 3
+    assert not table.duplicated(["setting", "family"]).any()
+    assert (table.low <= table.high).all()
 
 
 def test_table2_is_complete():
@@ -62,6 +78,20 @@ def cells(line: str) -> list[str]:
     """The cells of one table row without their markup; commands with one argument keep it."""
     text = re.sub(r"\\(?:textbf|multirow\{\d\}\{\*\})\{([^{}]*)\}", r"\1", line)
     return [cell.strip() for cell in text.removesuffix(r"\hline").strip()[:-2].split("&")]
+
+
+def test_table1_equals_the_papers_source():
+    source = table_source("tab4_1")
+    families = [FAMILIES[name] for name in re.findall(r"Shuffled MNIST|CIFAR-\d+", source)]
+    assert len(families) == 3
+    read = []
+    for line in source.splitlines():
+        row = cells(line)
+        if row[0] in SETTINGS:
+            for family, value in zip(families, row[1:], strict=True):
+                numbers = [float(number) for number in re.findall(r"[\d.]+", value)]
+                read.append([SETTINGS[row[0]], family, numbers[0], numbers[-1]])
+    assert read == paper.table1().values.tolist()
 
 
 def test_table2_equals_the_papers_source():

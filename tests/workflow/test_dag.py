@@ -26,7 +26,7 @@ def test_lint_is_clean(project) -> None:
 
 def test_every_cell_is_a_named_target(project, config) -> None:
     listed = project.snakemake("--list-target-rules").stdout.split()
-    assert {cell.rule for cell in config.cells()} <= set(listed)
+    assert {cell.rule for cell in config.cells("smoke")} <= set(listed)
 
 
 def test_the_whole_dag_builds_every_output(built, config) -> None:
@@ -37,7 +37,7 @@ def test_the_whole_dag_builds_every_output(built, config) -> None:
                  "results.csv"]:  # fmt: skip
         assert (out / name).stat().st_size > 0, name
     found = {record.cell.name: record for _, record in records.read_all(out / "records")}
-    assert found.keys() == {cell.name for cell in config.cells()}
+    assert found.keys() == {cell.name for cell in config.cells("smoke")}
     assert all(record.complete for record in found.values())
 
 
@@ -68,7 +68,7 @@ def test_a_changed_setting_retrains_its_cells_and_redraws(built, config) -> None
     file.write_text(before.replace("alpha: {fc: [1, 1]}", "alpha: {fc: [1, 0.5]}", 1))
     planned = jobs(built.snakemake("-n").stdout)
     file.write_text(before)
-    of_owm = {f"train_{cell.rule}" for cell in config.cells() if cell.method == "owm"}
+    of_owm = {f"train_{cell.rule}" for cell in config.cells("smoke") if cell.method == "owm"}
     assert {rule for rule in planned if rule.startswith("train_")} == of_owm
     assert {"results", "table2", "figure3", "report"} <= planned.keys()
 

@@ -10,7 +10,7 @@ from snakemake.utils import validate
 
 sys.path.insert(0, str(Path(workflow.basedir)))  # the package beside this Snakefile
 
-from eowm import claims, jobs, paths
+from eowm import holds, jobs, paths
 from eowm.config import parse_config
 from eowm.errors import UserError
 
@@ -20,7 +20,7 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 validate(config, "../schemas/config.schema.json", set_default=False)
 PRESET = CONFIG.preset
-CELLS = list(CONFIG.cells())
+CELLS = list(CONFIG.cells(PRESET))
 OUT = paths.outputs(PRESET)
 WORK = paths.RESULTS / PRESET
 
@@ -85,7 +85,7 @@ def failure_notes(table=None) -> list[str]:
     if CONFIG.records == "all":
         return []
     lost = (Path(path) for path in sorted({*grid(table)} - {*wanted_records(table)}))
-    return [str(claims.note_path(path)) for path in lost if claims.failure(path)]
+    return [str(holds.note_path(path)) for path in lost if holds.failure(path)]
 
 
 # --- Training -------------------------------------------------------------------------------

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from eowm.errors import ClaimError, UserError
+from eowm.errors import HoldError, UserError
 
 KILLED = "stopped without a word (killed, out of memory or out of time); a rerun continues it"
 
 
 @contextmanager
-def claim(lock_file: Path, record: Path, tell: Callable[[str], None]) -> Iterator[bool]:
+def hold(lock_file: Path, record: Path, tell: Callable[[str], None]) -> Iterator[bool]:
     """Hold a run; a second process waits for the first. Yields whether this one had to wait."""
     note, lock = note_path(record), FileLock(lock_file)
     try:
@@ -30,7 +30,7 @@ def claim(lock_file: Path, record: Path, tell: Callable[[str], None]) -> Iterato
         waited = _acquire(lock, lambda: tell(f"{holder(record)} is training this; waiting for it"))
         _write(note, lock_file)
     except OSError as error:
-        raise ClaimError(
+        raise HoldError(
             f"cannot write {error.filename or lock_file}: {error.strerror or error}; "
             "make its folder writable and make room there."
         ) from None

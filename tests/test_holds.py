@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from eowm import claims, records, runs
+from eowm import holds, records, runs
 from eowm.data import store
-from eowm.errors import ClaimError, DataError
+from eowm.errors import DataError, HoldError
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from eowm import claims
-with claims.claim(Path(sys.argv[1]), Path(sys.argv[2]), print):
+from eowm import holds
+with holds.hold(Path(sys.argv[1]), Path(sys.argv[2]), print):
     print("holds", flush=True)
     sys.stdin.readline()
 """
@@ -38,9 +38,9 @@ def other(files):
 
 def test_who_holds_a_run_is_known(files, other) -> None:
     _, record = files
-    assert claims.is_running(record)
-    assert claims.failure(record) is None
-    assert claims.holder(record).startswith(f"process {other.pid} on {os.uname().nodename}")
+    assert holds.is_running(record)
+    assert holds.failure(record) is None
+    assert holds.holder(record).startswith(f"process {other.pid} on {os.uname().nodename}")
 
 
 def test_the_second_waits_and_says_for_whom(files, other) -> None:
@@ -50,7 +50,7 @@ def test_the_second_waits_and_says_for_whom(files, other) -> None:
         told.append(text)
         other.communicate("end\n")
 
-    with claims.claim(*files, tell) as waited:
+    with holds.hold(*files, tell) as waited:
         assert waited
     assert told == [text for text in told if f"process {other.pid} on " in text] != []
 
@@ -59,11 +59,11 @@ def test_a_killed_process_blocks_nobody_and_is_seen(files, other) -> None:
     _, record = files
     other.kill()
     other.wait()
-    assert not claims.is_running(record)
-    assert "stopped without a word" in claims.failure(record)
-    with claims.claim(*files, pytest.fail) as waited:
+    assert not holds.is_running(record)
+    assert "stopped without a word" in holds.failure(record)
+    with holds.hold(*files, pytest.fail) as waited:
         assert not waited
-    assert claims.failure(record) is None
+    assert holds.failure(record) is None
 
 
 @pytest.mark.parametrize(
@@ -72,25 +72,25 @@ def test_a_killed_process_blocks_nobody_and_is_seen(files, other) -> None:
 )
 def test_a_failure_leaves_its_reason(files, error, words) -> None:
     _, record = files
-    with pytest.raises(type(error)), claims.claim(*files, pytest.fail):
+    with pytest.raises(type(error)), holds.hold(*files, pytest.fail):
         raise error
-    assert claims.failure(record).startswith(words)
+    assert holds.failure(record).startswith(words)
 
 
 def test_a_note_that_is_rubbish_is_no_news(files) -> None:
     _, record = files
     record.parent.mkdir()
-    claims.note_path(record).write_text("[]")
-    assert claims.failure(record) is None
-    assert claims.holder(record) == "another process"
+    holds.note_path(record).write_text("[]")
+    assert holds.failure(record) is None
+    assert holds.holder(record) == "another process"
 
 
 @pytest.mark.parametrize("blocked", ["work", "records"])
 def test_a_folder_that_cannot_be_written_is_named(files, tmp_path, blocked) -> None:
     (tmp_path / blocked).write_text("a file where a folder should be")
     with (
-        pytest.raises(ClaimError, match=rf"cannot write .*{blocked}.*make its folder writable"),
-        claims.claim(*files, pytest.fail),
+        pytest.raises(HoldError, match=rf"cannot write .*{blocked}.*make its folder writable"),
+        holds.hold(*files, pytest.fail),
     ):
         pass
 
@@ -114,11 +114,11 @@ def test_what_another_process_finished_meanwhile_is_taken(
     monkeypatch.setattr(runs, "train", lambda *_, **__: trained.append(1))
     waited = [True]
 
-    @claims.contextmanager
-    def claim(*_):
+    @holds.contextmanager
+    def hold(*_):
         yield waited[0]
 
-    monkeypatch.setattr(claims, "claim", claim)
+    monkeypatch.setattr(holds, "hold", hold)
     arguments = (config, cell, settings, "smoke", files[1], tmp_path / "seed0.pt")
     assert runs.run(*arguments) is Found
     Found.settings_hash = "of other settings"

@@ -1,0 +1,143 @@
+"""The paper's ambiguities (`eowm/paper/ambiguities.yaml`), and what each does to the numbers.
+
+Sensitivity is the paired difference, seed by seed, of a variant cell minus the default one, over
+all complete runs of a preset; a reduced budget is named with it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+import yaml
+from pydantic import Field
+
+from eowm import paper, records
+from eowm.analysis.statistics import COMPLETE, Paired, difference, paired
+from eowm.config import Config
+from eowm.settings import Strict
+
+METRICS = ("AA", "MRR")
+
+
+class Ambiguity(Strict):
+    """One entry of ambiguities.yaml."""
+
+    number: int
+    topic: str
+    options: tuple[str, ...]
+    text: str = Field(description="what the paper says")
+    code: str = Field(description="what the published code does")
+    default: str = Field(description="what we do")
+    reason: str
+    impact: Literal["high", "medium", "low"] = Field(description="expected on the results")
+    sensitivity: tuple[tuple[str, str], ...] = Field(
+        (), description="cells [variant, default] that measure it"
+    )
+    reading: str | None = Field(None, description="function that measures it from the same records")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One comparison, per metric; no pair where a cell has not run."""
+
+    variant: str
+    default: str
+    differences: tuple[Paired, ...]
+    limits: str  # "reduced budget" and the like
+    note: str = ""  # why there is no number
+
+    @property
+    def ran(self) -> bool:
+        return any(found.n for found in self.differences)
+
+
+def load(path: Path = paper.FOLDER / "ambiguities.yaml") -> list[Ambiguity]:
+    return [Ambiguity.model_validate(entry) for entry in yaml.safe_load(path.read_text("utf-8"))]
+
+
+def measure(runs: pd.DataFrame, config: Config, entry: Ambiguity) -> list[Measured]:
+    """What is known about one entry."""
+    found = [_compare(runs, config, variant, default) for variant, default in entry.sensitivity]
+    return found + (READINGS[entry.reading](runs) if entry.reading else [])
+
+
+def to_frame(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
+    """One line a comparison and metric, for `sensitivity.csv`."""
+    lines = []
+    for entry in load():
+        for measured in measure(runs, config, entry):
+            for found in measured.differences:
+                lines.append(
+                    {
+                        "number": entry.number,
+                        "topic": entry.topic,
+                        "impact": entry.impact,
+                        "variant": measured.variant,
+                        "default": measured.default,
+                        "metric": found.metric,
+                        "n": found.n,
+                        "difference": found.mean,
+                        "low": found.interval[0],
+                        "high": found.interval[1],
+                        "p": found.p,
+                        "note": "; ".join(filter(None, (measured.note, measured.limits))),
+                    }
+                )
+    numbers = dict.fromkeys(("difference", "low", "high", "p"), float)
+    return pd.DataFrame(lines).astype(numbers)
+
+
+def _compare(runs: pd.DataFrame, config: Config, variant: str, default: str) -> Measured:
+    """Runs with other settings than config.yaml has now do not count."""
+    now = runs[~runs.stale.astype(bool)]
+    found = tuple(paired(now, variant, default, metric) for metric in METRICS)
+    ran = any(difference.n for difference in found)
+    return Measured(variant, default, found, _limits(now), "" if ran else _absent(config, variant))
+
+
+def _limits(runs: pd.DataFrame) -> str:
+    done = runs[runs.status == COMPLETE]
+    limits = {
+        "reduced budget": (done.budget == "reduced").any(),
+        "stand-in data": done.standin.astype(bool).any(),
+    }
+    return ", ".join(name for name, applies in limits.items() if applies)
+
+
+def _absent(config: Config, cell: str) -> str:
+    table = config.tables.get(cell.partition("/")[0])
+    if table is None:
+        return "not in the grid"
+    return "not run" + (f" (a cell of preset {', '.join(table.presets)})" if table.presets else "")
+
+
+def mrr_of_every_epoch(runs: pd.DataFrame) -> list[Measured]:
+    """MRR with the best accuracy of any epoch, minus MRR with that of ends of tasks."""
+    measured = []
+    done = runs[(runs.status == COMPLETE) & runs.MRR.notna() & (runs.row == "eowm")]
+    for (table, scenario), here in done.groupby(["table", "scenario"], sort=False):
+        epochs, ends = {}, {}
+        for run in here.itertuples():
+            record = records.read(Path(run.path))
+            value = _mrr(record.accuracy[-1], record.best_epoch_accuracy)
+            if value is not None:
+                epochs[run.seed], ends[run.seed] = value, run.MRR
+        found = difference(epochs, ends, "MRR")
+        cell = f"{table}/{scenario}/eowm"
+        measured.append(Measured(f"{cell}, every epoch", cell, (found,), _limits(here)))
+    return measured
+
+
+def _mrr(last: records.Row, best: list[float | None]) -> float | None:
+    """Eq. 13 with the given best accuracies; 0/0 counts as 0."""
+    if last is None or any(value is None for value in best[:-1]):
+        return None
+    ratios = [now / top if top else 0.0 for now, top in zip(last[:-1], best[:-1], strict=True)]
+    return sum(ratios) / len(ratios) if ratios else None
+
+
+READINGS: dict[str, Callable[[pd.DataFrame], list[Measured]]] = {
+    "mrr_of_every_epoch": mrr_of_every_epoch
+}

@@ -1,0 +1,57 @@
+"""Pictures inside the page, as data addresses."""
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from PIL import Image
+
+from eowm.analysis import style
+
+WIDTH, COLOURS = 1200, 64  # enough for a screen; the files beside the page have everything
+CAPTIONS = {
+    "figure1": "Figure 1: where SGD, OWM and EOWM go when task B is learnt after task A.",
+    "figure2": "Figure 2: the training framework.",
+    "theorem4": "Theorem 4: time of a step against the width of a layer.",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    name: str
+    caption: str
+    address: str  # data:…
+    link: str  # the vector file beside the page
+
+
+def found(folder: Path, skip: Sequence[str] = ()) -> list[Picture]:
+    """Every figure that the notebooks drew, small enough to stand inside the page."""
+    pictures = []
+    for path in sorted(folder.glob("*.png")):
+        if path.stem not in skip:
+            caption = CAPTIONS.get(path.stem, path.stem.replace("-", " ").capitalize())
+            link = f"../figures/{path.stem}.pdf"
+            pictures.append(Picture(path.stem, caption, _small(path), link))
+    return pictures
+
+
+def embedded(figure: Figure) -> str:
+    """SVG: sharp at every zoom, and its ids cannot clash with the page's."""
+    buffer = io.BytesIO()
+    with style.context():
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _small(path: Path) -> str:
+    with Image.open(path) as image:
+        picture = image.convert("RGB")
+    if picture.width > WIDTH:
+        size = (WIDTH, round(picture.height * WIDTH / picture.width))
+        picture = picture.resize(size, Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    picture.quantize(COLOURS).save(buffer, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

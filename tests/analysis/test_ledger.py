@@ -1,0 +1,84 @@
+"""The ambiguity ledger: complete, and measured by cells that exist."""
+
+import pytest
+from conftest import make_record, matrix, store
+
+from eowm.analysis import ledger, results
+from eowm.config import load_config
+
+VARIANT = "sensitivity-shuffled/shuffled-mnist-3/eowm:rate-0.1"
+DEFAULT = "table2/shuffled-mnist-3/eowm"
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return load_config()
+
+
+def entry(number):
+    return next(entry for entry in ledger.load() if entry.number == number)
+
+
+def test_entries_are_complete_and_numbered_once():
+    entries = ledger.load()
+    assert len(entries) >= 40
+    assert len({entry.number for entry in entries}) == len(entries)
+    assert all(len(entry.options) > 1 for entry in entries)
+    assert all(entry.reading is None or entry.reading in ledger.READINGS for entry in entries)
+
+
+def test_every_measurement_is_made_of_cells_of_the_grid(whole):
+    cells = {cell.name for cell in whole.cells()}
+    named = {cell for entry in ledger.load() for pair in entry.sensitivity for cell in pair}
+    assert named <= cells
+    measuring = {cell.name for cell in whole.cells() if cell.table.startswith("sensitivity")}
+    assert measuring <= named, "a cell that no entry reads"
+
+
+def test_a_variant_differs_from_its_default_in_what_the_topic_says(whole):
+    """The two cells of a pair share a scenario and differ in their settings."""
+    for item in ledger.load():
+        for pair in item.sensitivity:
+            variant, default = (whole.cell(cell) for cell in pair)
+            assert variant.scenario == default.scenario
+            first, second = (whole.resolve(cell, 0, "paper") for cell in (variant, default))
+            sections = ("net", "training", "options")
+            assert any(getattr(first, s) != getattr(second, s) for s in sections), pair
+
+
+def test_sensitivity_is_the_paired_difference(tmp_path, whole):
+    for seed, gain in enumerate((0.01, 0.02, 0.03)):
+        for cell, accuracy in ((DEFAULT, 0.8), (VARIANT, 0.8 + gain)):
+            record = make_record(whole, cell, seed, accuracy=matrix(3, accuracy, 0.0))
+            store(record, tmp_path)
+    runs = results.collect(tmp_path, whole, "paper")
+    measured = {found.variant: found for found in ledger.measure(runs, whole, entry(34))}
+    accuracy, memory = measured[VARIANT].differences
+    assert (accuracy.metric, accuracy.n) == ("AA", 3)
+    assert accuracy.mean == pytest.approx(0.02)
+    assert memory.mean == pytest.approx(0.0)
+    other = measured["sensitivity-cifar10/cifar10-5/eowm:rate-0.02"]
+    assert not other.ran
+    assert other.note == "not run (a cell of preset tenth)"
+    frame = ledger.to_frame(runs, whole)
+    assert frame[(frame.number == 34) & (frame.n > 0)].difference.tolist() == pytest.approx(
+        [0.02, 0]
+    )
+
+
+def test_stale_runs_do_not_count(tmp_path, whole):
+    for cell, how in ((DEFAULT, {"overrides": {"epochs": 1}}), (VARIANT, {})):
+        store(make_record(whole, cell, **how), tmp_path)
+    runs = results.collect(tmp_path, whole, "paper")
+    assert not any(found.ran for found in ledger.measure(runs, whole, entry(34)))
+
+
+def test_mrr_of_every_epoch_by_hand(tmp_path, whole):
+    """0.6 is left of 0.8 at the task's end, and of 0.9 in its best epoch."""
+    rows = [[0.8, 0, 0], [0.7, 0.5, 0], [0.6, 0.5, 0.9]]
+    record = make_record(whole, DEFAULT, accuracy=rows)
+    store(record.model_copy(update={"best_epoch_accuracy": [0.9, 0.5, 0.9]}), tmp_path)
+    runs = results.collect(tmp_path, whole, "paper")
+    (found,) = ledger.measure(runs, whole, entry(59))
+    ends, epochs = (0.6 / 0.8 + 1) / 2, (0.6 / 0.9 + 1) / 2
+    assert found.differences[0].mean == pytest.approx(epochs - ends)

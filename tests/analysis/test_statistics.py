@@ -1,0 +1,207 @@
+"""Intervals, paired differences and verdicts, by hand."""
+
+import math
+
+import pytest
+from conftest import GRID, fill, make_record, matrix, store
+
+from eowm import paper
+from eowm.analysis import results, statistics, tables
+from eowm.analysis.statistics import CLOSE, NOT_COMPARABLE, NOT_REPLICATED, REPLICATED, Paired
+from eowm.config import load_config
+
+T_975 = {1: 12.7062, 2: 4.30265, 4: 2.77645}  # of printed tables, by degrees of freedom
+CELL = "table2/cifar10-5/owm"
+
+
+@pytest.fixture(scope="module")
+def both():
+    """The fixed grid with EOWM and its control."""
+    grid = {"table2": GRID["table2"] | {"methods": ["owm", "eowm"], "references": ["owm:matched"]}}
+    return load_config(overlay={"tables": grid})
+
+
+@pytest.mark.parametrize("values", [(0.2, 0.4), (0.1, 0.2, 0.6), (0.5, 0.6, 0.7, 0.8, 0.4)])
+def test_t_interval_by_hand(values):
+    n, mean = len(values), sum(values) / len(values)
+    half = T_975[n - 1] * math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1) / n)
+    assert statistics.t_interval(values) == pytest.approx((mean - half, mean + half), abs=1e-5)
+
+
+def test_paired_difference_by_hand():
+    """0.01, 0.02, 0.03: mean 0.02, s = 0.01, half-width 4.30265 · 0.01/√3; t = 2√3 = 3.4641."""
+    found = Paired("AA", (0, 1, 2), (0.01, 0.02, 0.03))
+    assert found.mean == pytest.approx(0.02)
+    assert found.interval[0] == pytest.approx(0.02 - 4.30265 * 0.01 / math.sqrt(3), abs=1e-6)
+    t = 2 * math.sqrt(3)  # for two degrees of freedom P(|T| > t) = 1 − t/√(t² + 2)
+    assert found.p == pytest.approx(1 - t / math.sqrt(t**2 + 2))
+    assert found.sign == 0
+
+
+@pytest.mark.parametrize(
+    ("differences", "sign", "p"),
+    [
+        ((0.010, 0.011, 0.012), 1, None),
+        ((-0.010, -0.011, -0.012), -1, None),
+        ((0.02, 0.02), 1, 0.0),
+        ((0.0, 0.0), 0, 1.0),
+        ((0.02,), None, None),
+        ((), None, None),
+    ],
+)
+def test_sign_of_a_paired_difference(differences, sign, p):
+    found = Paired("AA", tuple(range(len(differences))), differences)
+    assert found.sign == sign
+    if len(differences) != 3:
+        assert found.p == p
+
+
+def test_only_seeds_that_both_have_are_paired(tmp_path, both):
+    accuracies = {("owm", 0): 0.5, ("owm", 1): 0.6, ("eowm", 1): 0.7, ("eowm", 2): 0.9}
+    for (method, seed), accuracy in accuracies.items():
+        name = f"table2/cifar10-5/{method}"
+        store(make_record(both, name, seed, accuracy=matrix(5, accuracy, 0.0)), tmp_path)
+    runs = results.collect(tmp_path, both, "paper")
+    found = statistics.paired(runs, "table2/cifar10-5/eowm", "table2/cifar10-5/owm", "AA")
+    assert found.seeds == (1,)
+    assert found.mean == pytest.approx(0.1)
+    assert "one pair" in str(found)
+
+
+def test_paired_table_has_the_papers_differences(tmp_path, both):
+    runs = results.collect(tmp_path, both, "paper")
+    table = statistics.paired_table(runs, paper.table2())
+    assert len(table) == 8 * 2 * 2
+    gain = table[(table.second == "owm") & (table.metric == "AA")].set_index("scenario").paper
+    assert gain["shuffled-mnist-10"] == 0.0058  # as the paper's text says
+    assert table[table.second == "owm:matched"].paper.isna().all()
+    assert not table.comparable.any()
+
+
+@pytest.mark.parametrize(
+    ("ours", "low", "high", "published", "comparable", "expected"),
+    [
+        (0.505, 0.504, 0.506, 0.500, True, REPLICATED),  # 0.005 away, outside the interval
+        (0.515, 0.490, 0.540, 0.500, True, REPLICATED),  # inside the interval
+        (0.515, 0.510, 0.520, 0.500, True, CLOSE),  # outside, but within 0.02
+        (0.520, None, None, 0.500, True, CLOSE),  # one run, no interval
+        (0.505, None, None, 0.500, True, REPLICATED),
+        (0.521, None, None, 0.500, True, NOT_REPLICATED),
+        (0.600, 0.400, 0.800, 0.500, True, CLOSE),  # only the width of the interval reaches it
+        (0.600, 0.590, 0.610, 0.500, True, NOT_REPLICATED),
+        (0.500, 0.490, 0.510, 0.500, False, NOT_COMPARABLE),
+        (None, None, None, 0.500, False, NOT_COMPARABLE),
+    ],
+)
+def test_each_verdict(ours, low, high, published, comparable, expected):
+    assert statistics.verdict(ours, low, high, published, comparable) == expected
+
+
+def verdict_of(folder, config, preset="paper"):
+    summary = results.summarise(results.collect(folder, config, preset), config)
+    found = summary[(summary.scenario == "cifar10-5") & (summary.metric == "AA")]
+    return found.set_index("row").loc["owm"]
+
+
+def published(metric="AA"):
+    table = paper.table2().set_index(["metric", "method", "scenario"]).value
+    return float(table[metric, "owm", "cifar10-5"])
+
+
+@pytest.mark.parametrize(
+    ("off", "how", "expected"),
+    [
+        (0.004, {}, REPLICATED),
+        (0.015, {}, CLOSE),
+        (0.1, {}, NOT_REPLICATED),
+        (0.0, {"source": "standin"}, NOT_COMPARABLE),
+        (0.0, {"overrides": {"epochs": 1}}, NOT_COMPARABLE),  # stale
+        (0.0, {"status": "failed: diverged"}, NOT_COMPARABLE),
+    ],
+)
+def test_verdict_of_a_cell(tmp_path, config, off, how, expected):
+    accuracy = matrix(5, published() + off, 0.0)
+    store(make_record(config, CELL, accuracy=accuracy, **how), tmp_path)
+    assert verdict_of(tmp_path, config).verdict == expected
+
+
+def test_a_reduced_preset_never_replicates(tmp_path, config):
+    record = make_record(config, CELL, preset="tenth", accuracy=matrix(5, published(), 0.0))
+    store(record, tmp_path)
+    assert verdict_of(tmp_path, config, "tenth").verdict == NOT_COMPARABLE
+
+
+def test_one_failed_seed_makes_a_cell_not_comparable(tmp_path, config):
+    accuracy = matrix(5, published(), 0.0)
+    for seed, status in enumerate(("complete", "complete", "failed: diverged")):
+        store(make_record(config, CELL, seed, accuracy=accuracy, status=status), tmp_path)
+    assert verdict_of(tmp_path, config).verdict == NOT_COMPARABLE
+
+
+def test_a_row_that_the_paper_does_not_have_has_no_verdict(tmp_path, config):
+    fill(tmp_path, config, "paper")
+    summary = results.summarise(results.collect(tmp_path, config, "paper"), config)
+    assert set(summary[summary.row == "joint"].verdict) == {""}
+    assert set(summary[summary.metric == "BWT"].verdict) == {""}
+
+
+# --- the joint ceiling ------------------------------------------------------------------------
+
+
+def with_joint(folder, config, scenario, joint, ours, preset="paper"):
+    tasks = int(scenario.rpartition("-")[2])
+    for method, value in (("joint", joint), ("owm", ours)):
+        accuracy = matrix(tasks, value, 0.0, method)
+        name = f"table2/{scenario}/{method}"
+        store(make_record(config, name, preset=preset, accuracy=accuracy), folder)
+    summary = results.summarise(results.collect(folder, config, preset), config)
+    here = summary[(summary.scenario == scenario) & (summary.metric == "AA")]
+    return summary, here.set_index("row")
+
+
+def test_numbers_above_joint_training_are_flagged(tmp_path, config):
+    summary, here = with_joint(tmp_path, config, "cifar10-5", joint=0.52, ours=0.60)
+    assert here.loc["owm", "ceiling"] == pytest.approx(0.52)
+    assert here.loc["owm", "ours_above"]
+    assert here.loc["owm", "paper_above"]  # the paper's OWM: 0.5316
+    assert "above joint (0.5200)" in here.loc["owm", "note"]
+    assert not here.loc["joint", "ours_above"]
+    assert not summary[summary.metric == "MRR"].ours_above.any()
+    content = tables.layout(summary, config)
+    entry = content.blocks[0].lines[0].entries[3]
+    assert "j" in entry.marks
+    assert entry.paper_marks == "j"
+    assert "j" in [letter for letter, _ in content.legend]
+
+
+def test_numbers_below_joint_training_are_not(tmp_path, config):
+    _, here = with_joint(tmp_path, config, "cifar10-5", joint=0.8, ours=0.6)
+    assert not here.loc["owm", "ours_above"]
+    assert not here.loc["owm", "paper_above"]
+
+
+def test_a_reduced_ceiling_judges_our_number_only(tmp_path, config):
+    _, here = with_joint(tmp_path, config, "cifar10-5", joint=0.3, ours=0.6, preset="tenth")
+    assert here.loc["owm", "ours_above"]
+    assert not here.loc["owm", "paper_above"]
+
+
+def test_shuffled_tasks_have_no_ceiling(tmp_path, config):
+    _, here = with_joint(tmp_path, config, "shuffled-mnist-3", joint=0.3, ours=0.6)
+    assert math.isnan(here.loc["owm", "ceiling"])
+    assert not here.loc["owm", "ours_above"]
+
+
+# --- in the tables ----------------------------------------------------------------------------
+
+
+def test_the_verdict_stands_in_every_kind_of_table(tmp_path, config):
+    store(make_record(config, CELL, accuracy=matrix(5, published(), 0.0)), tmp_path)
+    summary = results.summarise(results.collect(tmp_path, config, "paper"), config)
+    content = tables.layout(summary, config)
+    number = tables.number(published())
+    assert f"= *paper {number}*" in tables.to_markdown(content)
+    assert rf"= \textit{{{number}}}" in tables.to_latex(content)
+    assert "verdict" in tables.to_csv(summary).splitlines()[0].split(",")
+    assert statistics.RULE in tables.to_markdown(content)
+    assert tables.latex(statistics.RULE) in tables.to_latex(content)
