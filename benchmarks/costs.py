@@ -26,7 +26,7 @@ from eowm.settings import OPTIONS, Limits, RunSettings
 from eowm.training import Loop, seed_everything
 
 SCENARIOS = {"mnist": "shuffled-mnist-20", "cifar10": "cifar10-5", "cifar100": "cifar100-10"}
-BATCHES = 4  # in each task
+BATCHES = 2  # in each task
 
 
 def main() -> None:

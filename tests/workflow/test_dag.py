@@ -91,7 +91,7 @@ def test_stand_in_numbers_say_so(built) -> None:
 
 def test_snakemakes_own_report_needs_no_network(built) -> None:
     result = built.run("snakemake", "--report", "report.zip", "--configfile", "standin.yaml",
-                       timeout=120)  # fmt: skip
+                       timeout=900)  # fmt: skip
     assert result.returncode == 0, result.stdout
     with zipfile.ZipFile(built.folder / "report.zip") as archive:
         names = " ".join(archive.namelist())
