@@ -40,12 +40,20 @@ def test_more_work_gets_more_time(needs) -> None:
     assert needs("table2/cifar10-5/owm", "smoke").minutes < needs("table2/cifar10-5/owm").minutes
 
 
+def test_no_limit_is_longer_than_allowed(config, needs) -> None:
+    """A cluster refuses what is longer; a run that needs more goes on in its next attempt."""
+    found = needs("table2/cifar100-20/eowm", seeds=3, attempt=4)
+    assert found.minutes == config.jobs.max_minutes
+
+
 def test_a_further_attempt_gets_more_and_seeds_add_up(needs) -> None:
-    first, second = (needs("table2/cifar10-5/owm", attempt=n) for n in (1, 2))
+    name = "table2/shuffled-mnist-20/owm"
+    first, second = (needs(name, attempt=n) for n in (1, 2))
     assert (second.minutes, second.mem_mb) == (2 * first.minutes, 2 * first.mem_mb)
-    three = needs("table2/cifar10-5/owm", seeds=3)
+    three = needs(name, seeds=3)
     assert three.mem_mb == first.mem_mb
-    assert three.minutes > 2 * first.minutes
+    work = first.minutes - jobs.START_MINUTES
+    assert three.minutes - jobs.START_MINUTES == pytest.approx(3 * work, abs=3)
 
 
 def test_a_method_that_was_not_measured_gets_the_default(config) -> None:
