@@ -66,6 +66,9 @@ class Jobs(Strict):
         1, gt=0, description="seeds of one cell that share a job, one after the other"
     )
     runs_per_gpu: int = Field(1, gt=0, description="runs that may share a GPU")
+    max_minutes: int = Field(
+        1440, gt=0, description="longest time limit of a job; the next attempt goes on from there"
+    )
     costs: dict[Literal["mnist", "cifar10", "cifar100"], dict[str, Cost]] = Field(
         description="by dataset and method; `default` for a method that was not measured"
     )

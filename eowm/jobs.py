@@ -28,8 +28,8 @@ def needs(config: Config, cell: Cell, preset: str, seeds: int = 1, attempt: int 
     settings = config.resolve(cell, 0, preset)
     cost = config.jobs.cost(settings.dataset, settings.method)
     seconds = seeds * _images(settings) / cost.images_per_second
-    minutes = START_MINUTES + math.ceil(MARGIN * seconds / 60)
-    return Needs(attempt * minutes, attempt * cost.mem_mb, cost.gpu)
+    minutes = attempt * (START_MINUTES + math.ceil(MARGIN * seconds / 60))
+    return Needs(min(minutes, config.jobs.max_minutes), attempt * cost.mem_mb, cost.gpu)
 
 
 def batches(seeds: tuple[int, ...], size: int) -> list[tuple[int, ...]]:

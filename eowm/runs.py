@@ -46,7 +46,9 @@ def run(
         saved = Checkpoint(checkpoint, f"{settings.hash()} {data}", _tell)
         if fresh:
             paths.forget(checkpoint)
-        record = _finished(out if waited else paths.finished(checkpoint), settings, data)
+        record = _finished(paths.finished(checkpoint), settings, data)
+        if record is None and waited:
+            record = _finished(out, settings, data)
         if record is None:
             with device_of_run(device, config.jobs.runs_per_gpu) as where:
                 record = train(config, cell, settings, preset, device=where, checkpoint=saved)

@@ -54,7 +54,7 @@ class Project:
         environment.pop("PYTHONPATH", None)  # this copy's package, whatever is being tested
         return environment
 
-    def run(self, *command: str, timeout: float = 600) -> subprocess.CompletedProcess:
+    def run(self, *command: str, timeout: float = 1800) -> subprocess.CompletedProcess:
         return subprocess.run(
             command,
             cwd=self.folder,

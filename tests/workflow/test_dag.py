@@ -4,12 +4,17 @@ The tests of this file run in order and share one project folder.
 """
 
 import json
+import re
+import resource
 import shutil
+import sys
+import zipfile
 
 import pytest
 from project import Project, jobs
 
 from eowm import records
+from eowm.paths import CHECKOUT as ROOT
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +32,41 @@ def test_lint_is_clean(project) -> None:
 def test_every_cell_is_a_named_target(project, config) -> None:
     listed = project.snakemake("--list-target-rules").stdout.split()
     assert {cell.rule for cell in config.cells("smoke")} <= set(listed)
+
+
+def test_the_papers_dag_is_planned_and_its_cells_are_listed_in_no_time(project) -> None:
+    """Processor time, because the machine may be busy: below 10 and 2 seconds."""
+    for command, limit in (
+        (["snakemake", "-n", "--quiet", "--config", "preset=paper"], 10),
+        ([sys.executable, "-m", "eowm", "cells", "--preset", "paper"], 2),
+    ):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert project.run(*command).returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < limit
+
+
+@pytest.mark.parametrize("profile", [path.name for path in sorted((ROOT / "profiles").iterdir())])
+def test_every_profile_plans_with_limits_for_each_run(project, profile) -> None:
+    name = "table2_cifar10-5_owm"
+    result = project.run("snakemake", "-n", name, "--workflow-profile", f"profiles/{profile}",
+                         "--configfile", "standin.yaml")  # fmt: skip
+    assert result.returncode == 0, result.stdout
+    limits = re.search(rf"rule train_{name}:.*?resources: (.*?)$", result.stdout, re.S | re.M)[1]
+    for wanted in (r"mem_mb=\d+", r"runtime=\d+", r"gpu=1"):
+        assert re.search(wanted, limits), limits
+
+
+def test_the_rule_graph_in_the_docs_is_current(project) -> None:
+    def edges(text: str) -> set[tuple[str, str]]:
+        names = dict(re.findall(r"(id\d+)\[(.+?)\]", text))
+        return {(names[a], names[b]) for a, b in re.findall(r"(id\d+) --> (id\d+)", text)}
+
+    shutil.copytree(ROOT / "docs", project.folder / "docs")
+    drawn = project.run("snakemake", "--rulegraph", "mermaid-js", "--configfile",
+                        "docs/graph.yaml", "--config", "preset=smoke").stdout  # fmt: skip
+    assert edges(drawn) == edges((ROOT / "docs/rulegraph.md").read_text()), "run: make graph"
+    assert ("fetch", "train_table2_cifar10-5_owm") in edges(drawn)
 
 
 def test_the_whole_dag_builds_every_output(built, config) -> None:
@@ -47,6 +87,16 @@ def test_stand_in_numbers_say_so(built) -> None:
     page = (out / "tables/table2.md").read_text().lower()
     assert "stand-in" in page
     assert "reduced" in page
+
+
+def test_snakemakes_own_report_needs_no_network(built) -> None:
+    result = built.run("snakemake", "--report", "report.zip", "--configfile", "standin.yaml",
+                       timeout=900)  # fmt: skip
+    assert result.returncode == 0, result.stdout
+    with zipfile.ZipFile(built.folder / "report.zip") as archive:
+        names = " ".join(archive.namelist())
+    for name in ("table2.csv", "figure3.png", "table2.html", "index.html"):
+        assert name in names
 
 
 def test_a_second_call_does_nothing(built) -> None:

@@ -57,7 +57,7 @@ def start(project, log) -> tuple[subprocess.Popen, int]:
             [sys.executable, "-m", "snakemake", TARGET, "--cores", "1"], cwd=project.folder,
             env=project.environment(), stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600
     while not project.checkpoint(CELL).exists():
         assert time.monotonic() < end, log.read_text()
         time.sleep(0.01)
@@ -70,7 +70,7 @@ def test_a_killed_trainer_is_started_again_and_goes_on(project, expected, tmp_pa
     log = tmp_path / "log"
     snakemake, trainer = start(project, log)
     os.kill(trainer, signal.SIGKILL)
-    assert snakemake.wait(120) == 0, log.read_text()
+    assert snakemake.wait(600) == 0, log.read_text()
     assert "Trying to restart" in log.read_text()
     assert interruptions(project) == 1
     assert lasting(project.record(CELL)) == expected
@@ -97,12 +97,12 @@ def test_a_killed_snakemake_leaves_a_lock_and_a_trainer(project, expected, tmp_p
     with subprocess.Popen(
         command, cwd=project.folder, env=project.environment(), **quiet
     ) as second:
-        end = time.monotonic() + 120
+        end = time.monotonic() + 600
         while not (log.exists() and "waiting for it" in log.read_text()):
             assert time.monotonic() < end
             time.sleep(0.05)
         os.kill(trainer, signal.SIGCONT)
-        assert second.wait(120) == 0
+        assert second.wait(600) == 0
     assert f"process {trainer} on" in log.read_text()
     assert interruptions(project) == 0
     assert lasting(project.record(CELL)) == expected

@@ -85,7 +85,7 @@ def test_cells_survive_a_cancelled_job_and_a_lost_node(cluster, project) -> None
         cancel_the_gpu_job(cluster)
         cluster.lose_node()
         cluster.start_node()
-        assert snakemake.wait(240) == 0, log.read_text()
+        assert snakemake.wait(900) == 0, log.read_text()
     finally:
         if snakemake.poll() is None:
             snakemake.kill()
@@ -113,7 +113,7 @@ def hold_after_first_checkpoint(project) -> None:
             waiting.remove(cell)
         return not waiting
 
-    slurm.wait_until(all_are_held, 120, f"no checkpoints of {waiting}")
+    slurm.wait_until(all_are_held, 600, f"no checkpoints of {waiting}")
 
 
 def cancel_the_gpu_job(cluster) -> None:

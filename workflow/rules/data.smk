@@ -7,6 +7,8 @@ rule fetch:
         manifest=WORK / "data" / "{dataset}.json",
     log:
         WORK / "logs" / "fetch_{dataset}.log",
+    benchmark:
+        WORK / "benchmarks" / "fetch_{dataset}.tsv"
     localrule: True  # computing nodes of a cluster often have no network
     conda:
         "../../environment.yml"

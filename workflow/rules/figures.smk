@@ -10,6 +10,8 @@ rule results:
         csv=OUT / "results.csv",
     log:
         WORK / "logs" / "results.log",
+    benchmark:
+        WORK / "benchmarks" / "results.tsv"
     localrule: True
     conda:
         "../../environment.yml"
@@ -70,6 +72,8 @@ for name, (table, products) in NOTEBOOKS.items():
         log:
             notebook=WORK / "logs" / f"{name}.ipynb",
             text=WORK / "logs" / f"{name}.log",
+        benchmark:
+            WORK / "benchmarks" / f"{name}.tsv"
         conda:
             "../../environment.yml"
         resources:
@@ -93,6 +97,8 @@ rule report:
         ),
     log:
         WORK / "logs" / "report.log",
+    benchmark:
+        WORK / "benchmarks" / "report.tsv"
     localrule: True
     conda:
         "../../environment.yml"

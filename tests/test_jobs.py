@@ -1,0 +1,71 @@
+"""What a scheduler is told about a run."""
+
+import pytest
+
+from eowm import jobs
+from eowm.config import parse_config
+
+
+@pytest.fixture
+def needs(config):
+    def _needs(name: str, preset: str = "paper", **more) -> jobs.Needs:
+        return jobs.needs(config, config.cell(name), preset, **more)
+
+    return _needs
+
+
+def test_every_cell_of_every_preset_has_limits(config) -> None:
+    for cell in config.cells():
+        for preset in config.presets:
+            found = jobs.needs(config, cell, preset)
+            assert found.minutes > jobs.START_MINUTES
+            assert found.mem_mb > 0
+            assert found.gpu in (0, 1)
+
+
+def test_limits_hold_for_the_runs_that_were_recorded(config) -> None:
+    """Measured here, on a busy machine: the limit must be above what was needed."""
+    from eowm import paths, records
+
+    for path in (paths.CHECKOUT / "paper_figures/paper/records").rglob("seed*.json"):
+        record = records.read(path)
+        limit = jobs.needs(config, config.cell(record.cell.name), "paper")
+        assert record.timing.train_seconds + record.timing.eval_seconds < 60 * limit.minutes
+        assert record.timing.peak_memory_bytes < limit.mem_mb * 2**20, path
+
+
+def test_more_work_gets_more_time(needs) -> None:
+    short, long = needs("table2/shuffled-mnist-3/owm"), needs("table2/shuffled-mnist-20/owm")
+    assert long.minutes > short.minutes
+    assert needs("table2/cifar10-5/owm", "smoke").minutes < needs("table2/cifar10-5/owm").minutes
+
+
+def test_no_limit_is_longer_than_allowed(config, needs) -> None:
+    """A cluster refuses what is longer; a run that needs more goes on in its next attempt."""
+    found = needs("table2/cifar100-20/eowm", seeds=3, attempt=4)
+    assert found.minutes == config.jobs.max_minutes
+
+
+def test_a_further_attempt_gets_more_and_seeds_add_up(needs) -> None:
+    name = "table2/shuffled-mnist-20/owm"
+    first, second = (needs(name, attempt=n) for n in (1, 2))
+    assert (second.minutes, second.mem_mb) == (2 * first.minutes, 2 * first.mem_mb)
+    three = needs(name, seeds=3)
+    assert three.mem_mb == first.mem_mb
+    work = first.minutes - jobs.START_MINUTES
+    assert three.minutes - jobs.START_MINUTES == pytest.approx(3 * work, abs=3)
+
+
+def test_a_method_that_was_not_measured_gets_the_default(config) -> None:
+    values = config.model_dump(mode="json", exclude_unset=True)
+    values["jobs"]["costs"]["mnist"] = {"default": {"images_per_second": 60, "mem_mb": 7}}
+    changed = parse_config(values)
+    found = jobs.needs(changed, changed.cell("table2/shuffled-mnist-3/owm"), "paper")
+    assert found.mem_mb == 7
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, 3), (2, 2), (3, 1), (9, 1)])
+def test_seeds_by_job(size, expected) -> None:
+    found = jobs.batches((4, 5, 6), size)
+    assert len(found) == expected
+    assert sum(found, ()) == (4, 5, 6)
