@@ -13,6 +13,7 @@ from eowm.config import load_config
 FOLDER = paths.ROOT / "notebooks"
 STORED = sorted(FOLDER.glob("*.ipynb"))
 PRODUCTS = {
+    "evidence": ["figures/claims.pdf", "figures/claims.png", "figures/sensitivity.png"],
     "cost": ["figures/cost.pdf", "figures/cost.png", "figures/scaling.pdf", "figures/scaling.png"],
     "forgetting": [
         "figures/tradeoff.pdf",

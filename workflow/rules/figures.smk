@@ -19,7 +19,7 @@ rule results:
         "python -m eowm collect --out {output.csv} > {log} 2>&1"
 
 
-# Notebook → the table whose records it draws from (none: no training), and what it makes.
+# Notebook → the table whose records it draws from (or all, or none), and what it makes.
 NOTEBOOKS = {
     "table2": (
         "table2",
@@ -42,6 +42,12 @@ NOTEBOOKS = {
         "table2",
         expand("figures/{name}.{kind}", name=["cost", "scaling"], kind=["pdf", "png"]),
     ),
+    "evidence": (
+        "all",
+        expand(
+            "figures/{name}.{kind}", name=["claims", "sensitivity"], kind=["pdf", "png"]
+        ),
+    ),
     "theorems": (
         None,
         ["tables/theorems.csv"]
@@ -51,6 +57,14 @@ NOTEBOOKS = {
     ),
 }
 
+
+def drawn_from(files, table):
+    """`files` of a table, of all tables, or none."""
+    if table is None:
+        return []
+    return files() if table == "all" else files(table)
+
+
 for name, (table, products) in NOTEBOOKS.items():
 
     rule:
@@ -58,8 +72,9 @@ for name, (table, products) in NOTEBOOKS.items():
             name
         input:
             notebook=f"notebooks/{name}.ipynb",
-            records=wanted_records(table) if table else [],
-            failures=failure_notes(table) if table else [],
+            records=drawn_from(wanted_records, table),
+            failures=drawn_from(failure_notes, table),
+            theorems=OUT / "tables" / "theorems.csv" if name == "evidence" else [],
         output:
             notebook=OUT / "notebooks" / f"{name}.ipynb",
             html=report(
