@@ -14,7 +14,12 @@ from eowm.analysis import style
 WIDTH, COLOURS = 1200, 64  # enough for a screen; the files beside the page have everything
 CAPTIONS = {
     "figure1": "Figure 1: where SGD, OWM and EOWM go when task B is learnt after task A.",
-    "figure2": "Figure 2: the training framework.",
+    "figure2": "Figure 2: what EOWM does with one batch.",
+    "claims": "Claims: what the records say of each statement of the paper.",
+    "cost": "Cost: time and memory of each cell.",
+    "scaling": "Cost against the number of tasks.",
+    "sensitivity": "Ambiguities: what each choice does to the numbers.",
+    "tradeoff": "Forgetting against plasticity.",
     "theorem4": "Theorem 4: time of a step against the width of a layer.",
 }
 
