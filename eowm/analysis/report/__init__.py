@@ -37,7 +37,7 @@ def write(
         preset,
         notebooks=[(path.stem, _link(path, page)) for path in notebooks],
         theorems=folder / "tables" / "theorems.csv",
-        drawings=pictures.found(folder / "figures", skip=("figure3",)),
+        drawings=pictures.found(folder / "figures"),
     )
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")

@@ -2,7 +2,6 @@
 
 import base64
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +14,8 @@ WIDTH, COLOURS = 1200, 64  # enough for a screen; the files beside the page have
 CAPTIONS = {
     "figure1": "Figure 1: where SGD, OWM and EOWM go when task B is learnt after task A.",
     "figure2": "Figure 2: what EOWM does with one batch.",
-    "claims": "Claims: what the records say of each statement of the paper.",
     "cost": "Cost: time and memory of each cell.",
     "scaling": "Cost against the number of tasks.",
-    "sensitivity": "Ambiguities: what each choice does to the numbers.",
     "tradeoff": "Forgetting against plasticity.",
     "theorem4": "Theorem 4: time of a step against the width of a layer.",
 }
@@ -32,15 +29,17 @@ class Picture:
     link: str  # the vector file beside the page
 
 
-def found(folder: Path, skip: Sequence[str] = ()) -> list[Picture]:
-    """Every figure that the notebooks drew, small enough to stand inside the page."""
-    pictures = []
-    for path in sorted(folder.glob("*.png")):
-        if path.stem not in skip:
-            caption = CAPTIONS.get(path.stem, path.stem.replace("-", " ").capitalize())
-            link = f"../figures/{path.stem}.pdf"
-            pictures.append(Picture(path.stem, caption, _small(path), link))
-    return pictures
+def found(folder: Path) -> list[Picture]:
+    """The figures that the notebooks drew, small enough to stand inside the page.
+
+    Only those with a caption: the page has matrices, claims and ambiguities in its own words.
+    """
+    files = {name: folder / f"{name}.png" for name in CAPTIONS}
+    return [
+        Picture(name, CAPTIONS[name], _small(path), f"../figures/{name}.pdf")
+        for name, path in files.items()
+        if path.exists()
+    ]
 
 
 def embedded(figure: Figure) -> str:
