@@ -60,7 +60,7 @@ RC: dict[Any, Any] = {
     "pdf.fonttype": 42,  # real fonts, so that the text of a figure can be searched and edited
     "svg.fonttype": "path",  # a page looks the same where the font is missing
     "svg.hashsalt": "eowm",  # the same picture gives the same file
-    "savefig.dpi": 300,
+    "savefig.dpi": 200,
 }
 
 
