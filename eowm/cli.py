@@ -70,7 +70,7 @@ def cells(
         table.add_row(
             cell.name,
             _by_state(runs),
-            f"{sum(seconds):,.0f}" if seconds else "–",
+            f"{sum(seconds):,.1f}" if seconds else "–",
             f"make cell CELL={cell.name} PRESET={preset}",
         )
     console = _console()

@@ -140,6 +140,13 @@ def wait_until(condition, seconds: float, complaint: str) -> None:
         time.sleep(0.02)
 
 
+def lives(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
 def _steps(folder: Path) -> list[int]:
     """Job steps of this cluster, by the folder that they have open, and all below them."""
     found = []

@@ -45,7 +45,7 @@ def cluster(tmp_path_factory):
 def project(tmp_path) -> Project:
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     smoke = config["presets"]["smoke"]
-    smoke["families"]["shuffled-mnist"]["limits"] |= {"epochs": 20, "train_images": 2000}
+    smoke["families"]["shuffled-mnist"]["limits"] |= {"epochs": 30, "train_images": 4000}
     table = {"scenarios": [SCENARIO], "methods": METHODS, "references": []}
     made = Project(
         tmp_path, tables={"table2": table}, presets=config["presets"], preset="smoke",
@@ -81,8 +81,8 @@ def test_cells_survive_a_cancelled_job_and_a_lost_node(cluster, project) -> None
             stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
     try:
-        hold_after_first_checkpoint(project)
-        cancel_the_gpu_job(cluster)
+        trainers = hold_after_first_checkpoint(project)
+        cancel_the_gpu_job(cluster, trainers["owm"])
         cluster.lose_node()
         cluster.start_node()
         assert snakemake.wait(900) == 0, log.read_text()
@@ -102,26 +102,26 @@ def slurm_environment(cluster, project) -> dict[str, str]:
     return cluster.environment | {"PATH": path}
 
 
-def hold_after_first_checkpoint(project) -> None:
+def hold_after_first_checkpoint(project) -> dict[str, int]:
     """Stop the trainers where a retry has something to go on from, however fast they are."""
-    waiting = {f"table2/{SCENARIO}/{method}" for method in METHODS}
+    trainers: dict[str, int] = {}
 
     def all_are_held() -> bool:
-        for cell in [cell for cell in waiting if project.checkpoint(cell).exists()]:
-            note = json.loads(project.record(cell).with_suffix(".note").read_text())
-            os.kill(note["pid"], signal.SIGSTOP)
-            waiting.remove(cell)
-        return not waiting
+        for method in set(METHODS) - trainers.keys():
+            cell = f"table2/{SCENARIO}/{method}"
+            if project.checkpoint(cell).exists():
+                note = json.loads(project.record(cell).with_suffix(".note").read_text())
+                os.kill(note["pid"], signal.SIGSTOP)
+                trainers[method] = note["pid"]
+        return len(trainers) == len(METHODS)
 
-    slurm.wait_until(all_are_held, 600, f"no checkpoints of {waiting}")
+    slurm.wait_until(all_are_held, 600, f"only {list(trainers)} wrote checkpoints")
+    return trainers
 
 
-def cancel_the_gpu_job(cluster) -> None:
+def cancel_the_gpu_job(cluster, trainer: int) -> None:
     """As its user would, or a time limit."""
     running = cluster.run("squeue", "-h", "-t", "running", "-O", "jobid,tres-per-job").splitlines()
     (on_gpu,) = [line.split()[0] for line in running if "gpu" in line]
     cluster.run("scancel", on_gpu)
-    slurm.wait_until(
-        lambda: "RUNNING" not in cluster.run("squeue", "-h", "-j", on_gpu, "-o", "%T"), 30,
-        "the job is not cancelled",
-    )  # fmt: skip
+    slurm.wait_until(lambda: not slurm.lives(trainer), 60, "Slurm does not end the job")
