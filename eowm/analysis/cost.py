@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from eowm import records
 from eowm.analysis import style
-from eowm.analysis.figures import CAPTION_LINE, caption
+from eowm.analysis.figures import CAPTION_LINE, caption, empty
 from eowm.analysis.results import COMPLETE, mean, t_interval
 from eowm.config import Config
 
@@ -148,6 +148,8 @@ def scaling_figure(runs: pd.DataFrame, config: Config) -> Figure:
     for family, tasks in scenarios:
         counts.setdefault(family, []).append(tasks)
     families = [family for family, tasks in counts.items() if len(tasks) > 1]
+    if not families:
+        return empty("no family has several numbers of tasks")
     limits = _limits(runs, spent)
     with style.context():
         size = (style.TEXT_WIDTH, 1.65 * len(families) + 0.75 + CAPTION_LINE * len(limits))

@@ -100,3 +100,10 @@ def test_no_record_at_all(tmp_path, config):
     runs = results.collect(tmp_path, config, "paper")
     assert cost.cells_figure(runs, config).texts[0].get_text() == "no record"
     assert words(cost.scaling_figure(runs, config)) == ["no record"] * 6
+
+
+def test_a_grid_without_families_of_several_sizes_is_said(tmp_path, config) -> None:
+    table = config.tables["table2"].model_copy(update={"scenarios": ("shuffled-mnist-3",)})
+    small = config.model_copy(update={"tables": {"table2": table}})
+    page = cost.scaling_figure(results.collect(tmp_path, small, "paper"), small)
+    assert [text.get_text() for text in page.texts] == ["no family has several numbers of tasks"]

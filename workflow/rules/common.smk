@@ -88,6 +88,13 @@ def failure_notes(table=None) -> list[str]:
     return [str(holds.note_path(path)) for path in lost if holds.failure(path)]
 
 
+def drawn_from(files, table):
+    """`files` of a table, of all tables, or none."""
+    if table is None:
+        return []
+    return files() if table == "all" else files(table)
+
+
 # --- Training -------------------------------------------------------------------------------
 
 

@@ -57,14 +57,6 @@ NOTEBOOKS = {
     ),
 }
 
-
-def drawn_from(files, table):
-    """`files` of a table, of all tables, or none."""
-    if table is None:
-        return []
-    return files() if table == "all" else files(table)
-
-
 for name, (table, products) in NOTEBOOKS.items():
 
     rule:
