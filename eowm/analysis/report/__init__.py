@@ -80,7 +80,7 @@ def render(
         ],
         notebooks=notebooks,
         provenance=provenance(runs, config, preset),
-        runs=list(runs[runs.dataset.notna()].itertuples()),
+        runs=list(runs[runs.dataset.notna()].fillna({"commit": "unknown"}).itertuples()),
         stories=story.stories(runs, summary, config, preset),
         scenario_title=style.scenario_title,
         css=(HERE / "page.css").read_text(encoding="utf-8"),
