@@ -176,7 +176,8 @@ def _probe(url: str) -> None:
         except HTTPError:  # an answer; what it is worth is seen when the file is downloaded
             outcome[0] = ""
         except (OSError, HTTPException) as error:
-            outcome[0] = _network_reason(error)
+            if not isinstance(getattr(error, "reason", error), TimeoutError):
+                outcome[0] = _network_reason(error)
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
