@@ -97,8 +97,11 @@ class Cluster:
 
     def start_node(self) -> None:
         self._daemon("slurmd", "-D", "-f", f"{self.folder}/slurm.conf", "-N", self.host)
-        wait_until(lambda: self.run("sinfo", "-h", "-o", "%T").strip() in ("idle", "mixed"), 60,
-                   "the node does not come up")  # fmt: skip
+        wait_until(self._node_is_up, 120, "the node does not come up")
+
+    def _node_is_up(self) -> bool:
+        state = self.run("sinfo", "-h", "-o", "%T").strip()
+        return state in ("idle", "mixed", "allocated", "completing")
 
     def lose_node(self) -> None:
         """As in a power cut: the daemon and all that it started are gone at once."""
