@@ -7,6 +7,8 @@ share initial weights and batch order, which makes their difference a paired com
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -98,9 +100,10 @@ class Loop:
     def _epoch(self, task: Task) -> None:
         state = self.state
         seed_everything(self.settings.seed, task.index, state.epoch)
-        if state.epoch == 0:
-            self.method.begin_task(task)
-        loss = self._train(task)
+        with self._clock():
+            if state.epoch == 0:
+                self.method.begin_task(task)
+            loss = self._train(task)
         state.epoch += 1
         if not (math.isfinite(loss) and self._weights_are_finite()):
             state.status = f"failed: diverged at task {task.index + 1}, epoch {state.epoch}"
@@ -110,21 +113,20 @@ class Loop:
         last = state.epoch == self.training.epochs
         keeps_last = self.training.selection == "last"
         if last and keeps_last:  # nothing to choose: one evaluation serves curve and matrix
-            self.method.end_task(task)
+            self._end_task(task)
         validation, test = self._evaluate(task, everything=last or not keeps_last)
         self._remember(task, loss, validation, test)
         if not keeps_last:
             self._select(task, validation, test)
             if last:
                 self._restore_selected()
-                self.method.end_task(task)
+                self._end_task(task)
                 validation, test = self._evaluate(task, everything=True)
         if last:
             state.validation[task.index], state.accuracy[task.index] = validation, test
 
     def _train(self, task: Task) -> float:
         """All batches of an epoch; the loss is read once, at the end."""
-        started = time.perf_counter()
         size, count = self.training.batch_size, self._images(task)
         order = self._batch_order(task).to(task.train.labels.device)
         batches = math.ceil(count / size)
@@ -135,9 +137,19 @@ class Loop:
             total = total + self.method.observe(x, y, progress) * len(y)
             self.reporter.step(b + 1, len(y))
         loss = float(total) / count
-        self.state.train_seconds += time.perf_counter() - started
         self.state.images += count
         return loss
+
+    def _end_task(self, task: Task) -> None:
+        with self._clock():
+            self.method.end_task(task)
+
+    @contextmanager
+    def _clock(self) -> Iterator[None]:
+        """Learning takes what a method does before, in and after the batches of a task."""
+        started = time.perf_counter()
+        yield
+        self.state.train_seconds += time.perf_counter() - started
 
     def _weights_are_finite(self) -> bool:
         """The loss does not see the last step of an epoch."""

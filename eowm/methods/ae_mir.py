@@ -29,6 +29,7 @@ from eowm import autoencoders
 from eowm.data.streams import Task
 from eowm.methods.base import Method
 from eowm.methods.buffer import Reservoir
+from eowm.optimisers import Adam
 from eowm.settings import RunSettings
 
 # All as published.
@@ -45,9 +46,7 @@ class AEMIR(Method):
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
         self.autoencoder = autoencoders.build(settings.dataset).to(self.weights[0].device)
-        self.autoencoder_optimiser = torch.optim.Adam(
-            self.autoencoder.parameters(), lr=AUTOENCODER_RATE
-        )
+        self.autoencoder_optimiser = Adam(self.autoencoder.parameters(), AUTOENCODER_RATE)
         self.old_net = copy.deepcopy(net).requires_grad_(False).eval()
         self.old_autoencoder = copy.deepcopy(self.autoencoder).requires_grad_(False).eval()
         self.memory = Reservoir(self.options.memory)

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from eowm.data.streams import Task
 from eowm.nets import layers
+from eowm.optimisers import SGD, Optimiser
 from eowm.settings import RunSettings
 
 
@@ -76,10 +77,8 @@ class Method:
     def adjust_gradients(self, progress: float) -> None:
         """Change `weight.grad` after the backward pass and before clipping and the step."""
 
-    def _new_optimiser(self) -> torch.optim.Optimizer:
-        return torch.optim.SGD(
-            self.parameters, lr=self.training.learning_rate, momentum=self.training.momentum
-        )
+    def _new_optimiser(self) -> Optimiser:
+        return SGD(self.parameters, self.training.learning_rate, self.training.momentum)
 
 
 class Tap:

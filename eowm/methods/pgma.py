@@ -25,6 +25,7 @@ from torch.nn import functional as F
 from eowm.data.streams import Task
 from eowm.methods.base import Method
 from eowm.methods.pgma_nets import AdaptiveNet, mmd
+from eowm.optimisers import Adam, Optimiser
 from eowm.settings import RunSettings
 
 BETA1 = 0.5  # of Adam
@@ -151,9 +152,9 @@ class PGMA(Method):
         layers = [torch.cat(layer) for layer in zip(*activations, strict=True)]
         self.bank = Replay(z, torch.cat(images), torch.cat(codes), layers)
 
-    def _new_optimiser(self) -> torch.optim.Optimizer:
+    def _new_optimiser(self) -> Optimiser:
         rate = self.training.learning_rate
-        return torch.optim.Adam(self.net.parameters(), rate, betas=(BETA1, 0.999), fused=True)
+        return Adam(self.net.parameters(), rate, betas=(BETA1, 0.999), fused=True)
 
     def state_dict(self) -> dict[str, Any]:
         old = self.old.state_dict() if self.old else None
