@@ -30,7 +30,7 @@ class Reservoir:
         slot = (torch.rand(count, dtype=torch.float64) * (number + 1)).long()
         slot = torch.where(number < self.slots, number, slot)
         replaced_again = (slot[:, None] == slot).triu(1).any(1)  # a later item of the batch wins
-        kept = (slot < self.slots) & ~replaced_again
+        kept = ((slot < self.slots) & ~replaced_again).nonzero()[:, 0]
         self.seen += count
         self.tasks[slot[kept]] = task
         for name, items in values.items():
