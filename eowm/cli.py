@@ -48,6 +48,9 @@ def cells(
     check: Annotated[
         bool, typer.Option("--check", help="Only what is not done; exit code 1 if anything is.")
     ] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="How far it is, by scenario: hours spent and left.")
+    ] = False,
 ) -> None:
     """Every cell of the tables: what its runs are, what they took, and how to run it again."""
     config = load_config()
@@ -62,6 +65,9 @@ def cells(
     from eowm import states
 
     by_cell = {cell: states.of_cell(config, cell, preset) for cell in shown}
+    if status:
+        _console().print(_progress(config, preset, by_cell))
+        return
     table = Table("cell", "runs", "seconds", "command", box=None)
     for cell, runs in by_cell.items():
         if check and all(run.state == "done" for run in runs):
@@ -363,6 +369,38 @@ def _places(preset: str, cell: Cell, settings: RunSettings, tried: bool) -> tupl
         paths.ROOT / paths.record(preset, cell.name, settings.seed),
         paths.ROOT / paths.checkpoint(preset, cell.name, settings.seed),
     )
+
+
+def _progress(config: Config, preset: str, by_cell: dict[Cell, list["Run"]]) -> Table:
+    """Scenario by scenario. What is left is estimated from measured speeds (`jobs.costs`)."""
+    from eowm import jobs
+
+    table = Table(
+        "scenario", "done", "failed", "left", "core hours spent", "core hours left",
+        "GPU hours left", "machine", "code", box=None,
+    )  # fmt: skip
+    for column in table.columns[1:7]:
+        column.justify = "right"
+    places = dict.fromkeys(f"{cell.table}/{cell.scenario}" for cell in by_cell)
+    for place in [*places, ""]:
+        here = [c for c in by_cell if place in ("", f"{c.table}/{c.scenario}")]
+        runs = [run for cell in here for run in by_cell[cell]]
+        done = [run for run in runs if run.state == "done"]
+        failed = [run for run in runs if run.state == "failed"]
+        left = [run for run in runs if run.state not in ("done", "failed")]
+        hours = [jobs.estimate(config, run.cell, preset) for run in left]
+        table.add_row(
+            place or "all",
+            f"{len(done)}/{len(runs)}",
+            str(len(failed) or ""),
+            str(len(left) or ""),
+            f"{sum(run.seconds or 0 for run in runs) / 3600:.2f}",
+            f"{sum(h.core_hours for h in hours):.1f}",
+            f"{sum(h.gpu_hours for h in hours):.2f}",
+            ", ".join(sorted({run.machine for run in runs if run.machine})),
+            ", ".join(sorted({run.commit[:7] for run in runs if run.commit})) if place else "",
+        )
+    return table
 
 
 def _by_state(runs: list["Run"]) -> str:

@@ -1,4 +1,4 @@
-"""What a training job needs: minutes, memory, GPUs. For schedulers; it changes no number."""
+"""What a training job needs: minutes, memory, GPUs. For schedulers and plans alone."""
 
 import math
 from dataclasses import dataclass
@@ -32,6 +32,21 @@ def needs(config: Config, cell: Cell, preset: str, seeds: int = 1, attempt: int 
     return Needs(min(minutes, config.jobs.max_minutes), attempt * cost.mem_mb, cost.gpu)
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """What a run should take, without a margin."""
+
+    core_hours: float  # on one CPU core, from its measured images a second
+    gpu_hours: float  # by the assumed speed of a GPU
+
+
+def estimate(config: Config, cell: Cell, preset: str) -> Estimate:
+    settings = config.resolve(cell, 0, preset)
+    speed = config.jobs.cost(settings.dataset, settings.method).images_per_second
+    hours = _images(settings) / speed / 3600
+    return Estimate(hours, hours / config.jobs.gpu_speedup[settings.dataset])
+
+
 def batches(seeds: tuple[int, ...], size: int) -> list[tuple[int, ...]]:
     """Job by job."""
     return [seeds[start : start + size] for start in range(0, len(seeds), size)]
@@ -41,7 +56,8 @@ def _images(settings: RunSettings) -> float:
     """Images learnt from in the whole run, and those evaluated by their share."""
     size = settings.limits.train_images or SIZE[settings.dataset]
     shuffled = settings.stream == "shuffled"  # every task has all images, not a part of them
-    learnt = size * (settings.tasks if shuffled else 1)
+    in_a_task = size if shuffled else size / settings.tasks
+    learnt = settings.tasks * min(in_a_task, settings.training.images_per_epoch or in_a_task)
     seen_on_average = (settings.tasks + 1) / 2
     evaluated = TEST_IMAGES * (settings.tasks if shuffled else 1) * seen_on_average
     return settings.training.epochs * (learnt + EVALUATION_SHARE * evaluated)

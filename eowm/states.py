@@ -19,6 +19,8 @@ class Run:
     state: State
     reason: str = ""  # why it failed
     seconds: float | None = None  # training and evaluation
+    machine: str = ""
+    commit: str = ""
 
 
 def of_cell(config: Config, cell: Cell, preset: str) -> list[Run]:
@@ -37,7 +39,9 @@ def of_run(config: Config, cell: Cell, seed: int, preset: str) -> Run:
     except RecordError as error:
         return Run(cell, seed, "failed", str(error))
     seconds = record.timing.train_seconds + record.timing.eval_seconds
+    machine, commit = (str(record.environment.get(key) or "") for key in ("device", "commit"))
     if not record.complete:
-        return Run(cell, seed, "failed", record.status.removeprefix("failed: "), seconds)
+        why = record.status.removeprefix("failed: ")
+        return Run(cell, seed, "failed", why, seconds, machine, commit)
     current = config.resolve(cell, seed, preset).hash() == record.settings_hash
-    return Run(cell, seed, "done" if current else "stale", seconds=seconds)
+    return Run(cell, seed, "done" if current else "stale", "", seconds, machine, commit)

@@ -136,6 +136,14 @@ def test_cells_lists_every_cell_with_its_command(cache, config) -> None:
     assert "make cell CELL=table2/cifar10-5/owm PRESET=quick" in run(cache, "cells").stdout
 
 
+def test_status_tells_what_is_done_and_what_is_left(cache) -> None:
+    lines = run(cache, "cells", "--status", "--preset", "paper").stdout.splitlines()
+    done, planned = zip(*(map(int, line.split()[1].split("/")) for line in lines[1:]), strict=True)
+    assert sum(done[:-1]) == done[-1] > 0
+    assert sum(planned[:-1]) == planned[-1]
+    assert lines[-1].split()[0] == "all"
+
+
 def test_a_sweep_reports_validation_accuracy_only(cache, tmp_path) -> None:
     out = tmp_path / "sweep.csv"
     result = run(cache, "sweep", "shuffled-mnist-3", "ewc", "strength", "0", "1e4", "--preset",

@@ -71,3 +71,20 @@ def test_seeds_by_job(size, expected) -> None:
     found = jobs.batches((4, 5, 6), size)
     assert len(found) == expected
     assert sum(found, ()) == (4, 5, 6)
+
+
+def test_hours_by_hand(config):
+    """EOWM on CIFAR-10: 20 epochs of 50,000 images and, by a third, 10,000 · (1 + … + 5)/5."""
+    cell = config.cell("table2/cifar10-5/eowm")
+    speed = config.jobs.cost("cifar10", "eowm").images_per_second
+    found = jobs.estimate(config, cell, "paper")
+    assert found.core_hours == pytest.approx(20 * (50_000 + 30_000 / 3) / speed / 3600)
+    assert found.gpu_hours == found.core_hours / config.jobs.gpu_speedup["cifar10"]
+
+
+def test_an_epoch_of_few_images_is_short(config):
+    """ER-MIR sees 1,000 images of a task, once."""
+    cell = config.cell("table2/shuffled-mnist-3/er-mir")
+    speed = config.jobs.cost("mnist", "er-mir").images_per_second
+    found = jobs.estimate(config, cell, "paper")
+    assert found.core_hours == pytest.approx((3 * 1000 + 3 * 20_000 / 3) / speed / 3600)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from eowm import holds, paper, paths, records
+from eowm import holds, jobs, paper, paths, records
 from eowm.analysis.statistics import COMPLETE, mean, t_interval, verdict
 from eowm.config import Cell, Config
 from eowm.errors import ConfigError, RecordError, nearest
@@ -20,7 +20,8 @@ CEILING = "joint"  # the row that no class-incremental number should exceed
 
 RUN_COLUMNS = [
     "preset", "table", "scenario", "method", "variant", "row", "seed", "status", *METRICS,
-    "train_seconds", "dataset", "data_source", "comparable", "budget", "standin", "stale",
+    "train_seconds", "eval_seconds", "estimated_core_hours", "estimated_gpu_hours", "dataset",
+    "data_source", "comparable", "budget", "standin", "stale",
     "selection", "in_grid", "commit", "python", "torch", "device", "path",
 ]  # fmt: skip
 SUMMARY_COLUMNS = [
@@ -74,7 +75,9 @@ def collect(folder: Path, config: Config, preset: str) -> pd.DataFrame:
     for name, cell in grid.items():
         for seed in config.seeds(cell, preset):
             known = (name, seed) in found
-            lines.append(found.pop((name, seed)) if known else _missing(cell, seed, preset, folder))
+            lines.append(
+                found.pop((name, seed)) if known else _missing(cell, seed, config, preset, folder)
+            )
     runs = pd.DataFrame([*lines, *found.values()], columns=RUN_COLUMNS)
     return runs.astype(dict.fromkeys(METRICS, float))
 
@@ -100,6 +103,7 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
         "status": record.status,
         **(record.metrics if record.complete else {}),
         "train_seconds": record.timing.train_seconds,
+        "eval_seconds": record.timing.eval_seconds,
         "dataset": data.name,
         "data_source": data.source,
         # `stale` too: a run with `--set epochs=1` still carries its preset's budget.
@@ -113,8 +117,9 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
     }
 
 
-def _missing(cell: Cell, seed: int, preset: str, folder: Path) -> dict[str, Any]:
+def _missing(cell: Cell, seed: int, config: Config, preset: str, folder: Path) -> dict[str, Any]:
     """Never run, or run in vain: then its note says why."""
+    expected = jobs.estimate(config, cell, preset)
     path = folder / _place(cell.name, seed)
     why = holds.failure(path)
     return {
@@ -126,6 +131,8 @@ def _missing(cell: Cell, seed: int, preset: str, folder: Path) -> dict[str, Any]
         "row": cell.row,
         "seed": seed,
         "status": f"failed: {why}" if why else NOT_RUN,
+        "estimated_core_hours": round(expected.core_hours, 3),
+        "estimated_gpu_hours": round(expected.gpu_hours, 3),
         "comparable": False,
         "standin": False,
         "stale": False,

@@ -33,7 +33,7 @@ function metricsPart(story) {
 
 function runsPart(story) {
   const seeds = story.planned.join(", ");
-  if (!story.runs.length) return [make("h3", {}, "Runs"), make("p", {}, `Not run. Planned seeds: ${seeds}.`)];
+  if (!story.runs.length) return [make("h3", {}, "Runs"), make("p", {}, `Not run. Planned seeds: ${seeds}. ${story.estimate}`)];
   const rows = story.runs.map((run) => [run.seed, run.status, ...run.metrics.map(number), run.time, run.memory]);
   const distinct = (key) => [...new Set(story.runs.map((run) => run[key]))].join("; ");
   return [make("h3", {}, "Runs"),

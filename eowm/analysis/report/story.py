@@ -49,6 +49,7 @@ def _story(
         "pairs": _pairs(cell, runs),
         "runs": [_run(record) for record in files],
         "planned": sorted(int(seed) for seed in here.seed),
+        "estimate": _estimate(here),
         "matrix": _matrix(complete),
         "average": _average(complete),
         "learning": _learning(complete),
@@ -84,6 +85,18 @@ def _pairs(cell: Cell, runs: pd.DataFrame) -> list[str]:
         for metric in ("AA", "MRR")
     ]
     return [f"{metric}, minus {second}: {pair}" for second, metric, pair in found if pair.n]
+
+
+def _estimate(here: pd.DataFrame) -> str:
+    """What is left to do, in hours; from measured speeds, not from results."""
+    left = here[here.estimated_core_hours.notna()]
+    if left.empty:
+        return ""
+    cores, gpus = left.estimated_core_hours.sum(), left.estimated_gpu_hours.sum()
+    return (
+        f"Estimated for {len(left)} run{'s' if len(left) > 1 else ''}: {cores:.1f} hours of a CPU "
+        f"core, or about {gpus:.2g} GPU-hours."
+    )
 
 
 def _run(record: Record) -> dict[str, Any]:
