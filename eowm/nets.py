@@ -66,10 +66,11 @@ class CNN(nn.Module):
 
     def linear_inputs(self, x: Tensor) -> list[Tensor]:
         """What each linear layer sees, from the first to the last."""
+        if x.device.type == "cpu":  # where pooling and convolution are faster in this layout
+            x = x.contiguous(memory_format=torch.channels_last)
         for i in range(1, self.blocks + 1):
             x = getattr(self, f"conv{i}")(F.pad(x, (1, 1, 1, 1), mode="replicate"))
-            # ReLU commutes with the dropout mask and the maximum: last, it sees a quarter of them.
-            x = F.relu(F.max_pool2d(dropout(x, self.dropout, self.training), 2))
+            x = pooled(x, self.dropout if self.training else 0.0)
         seen = [x.flatten(1)]
         for i in range(1, self.depth + 1):
             seen.append(F.relu(getattr(self, f"fc{i}")(seen[-1])))
@@ -86,10 +87,32 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
         return x
     if x.device.type != "cpu":
         return F.dropout(x, rate, training)
-    count, dropped = x.numel(), round(rate * 2**16)
+    kept, scale = cheap_mask(x.shape, rate)
+    return x * kept.to(x.dtype).mul_(scale)
+
+
+def cheap_mask(shape: torch.Size, rate: float) -> tuple[Tensor, float]:
+    """Which elements are kept, and what they are to be multiplied by."""
+    count, dropped = shape.numel(), round(rate * 2**16)
     words = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    kept = words.view(torch.int16)[:count].view(x.shape) >= dropped - 2**15
-    return x * kept.to(x.dtype).mul_(2**16 / (2**16 - dropped))
+    kept = words.view(torch.int16)[:count].view(shape) >= dropped - 2**15
+    return kept, 2**16 / (2**16 - dropped)
+
+
+def pooled(x: Tensor, rate: float) -> Tensor:
+    """ReLU, dropout and max-pooling by 2 of a convolution's output, which is overwritten.
+
+    ReLU and dropout's scale commute with the maximum: after it, they see a quarter of the elements.
+    A dropped element is 0, where ReLU passes no gradient, so the mask need not act backwards.
+    """
+    if rate == 0.0:
+        return F.relu(F.max_pool2d(x, 2))
+    if x.device.type != "cpu":
+        return F.relu(F.max_pool2d(F.dropout(x, rate), 2))
+    kept, scale = cheap_mask(x.shape, rate)
+    with torch.no_grad():
+        x.mul_(kept.contiguous(memory_format=torch.channels_last).to(x.dtype))
+    return F.relu(F.max_pool2d(x, 2)) * scale
 
 
 def build(net: Net, image_shape: tuple[int, ...], classes: int) -> nn.Module:
