@@ -69,7 +69,8 @@ class CNN(nn.Module):
         if x.device.type == "cpu":  # where pooling and convolution are faster in this layout
             x = x.contiguous(memory_format=torch.channels_last)
         for i in range(1, self.blocks + 1):
-            x = getattr(self, f"conv{i}")(F.pad(x, (1, 1, 1, 1), mode="replicate"))
+            # Of a map padded on all sides, pooling never reads the last row and column.
+            x = getattr(self, f"conv{i}")(F.pad(x, (1, 0, 1, 0), mode="replicate"))
             x = pooled(x, self.dropout if self.training else 0.0)
         seen = [x.flatten(1)]
         for i in range(1, self.depth + 1):
@@ -109,10 +110,15 @@ def pooled(x: Tensor, rate: float) -> Tensor:
         return F.relu(F.max_pool2d(x, 2))
     if x.device.type != "cpu":
         return F.relu(F.max_pool2d(F.dropout(x, rate), 2))
-    kept, scale = cheap_mask(x.shape, rate)
+    kept, scale = cheap_mask(x.permute(0, 2, 3, 1).shape, rate)  # as they lie in memory
     with torch.no_grad():
-        x.mul_(kept.contiguous(memory_format=torch.channels_last).to(x.dtype))
+        x.mul_(kept.to(x.dtype).permute(0, 3, 1, 2))
     return F.relu(F.max_pool2d(x, 2)) * scale
+
+
+def padded_on_all_sides(seen: Tensor) -> Tensor:
+    """What a convolution of `CNN` sees, with the row and column that the network leaves out."""
+    return F.pad(seen, (0, 1, 0, 1), mode="replicate")
 
 
 def build(net: Net, image_shape: tuple[int, ...], classes: int) -> nn.Module:

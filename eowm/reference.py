@@ -115,7 +115,10 @@ class PlainEOWM:
 
     def _update_p(self, name: str, x: Tensor, progress: float) -> None:
         mean = x.mean(0).to(self.dtype)
-        rows = stride_patches(mean, 2, 2) if "conv" in name else mean[None]
+        if "conv" in name:
+            rows = stride_patches(nets.padded_on_all_sides(mean[None])[0], 2, 2)
+        else:
+            rows = mean[None]
         for row in rows:
             self.p[name] = owm_recursion(self.p[name], row, self._at("alpha", name, progress))
 

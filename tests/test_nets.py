@@ -53,10 +53,31 @@ def test_cnn_pads_by_replication_and_pools_to_4x4() -> None:
     image = torch.randn(2, 3, 32, 32)
     assert net(image).shape == (2, 10)
     sizes = {name: (x.shape[-1], y.shape[-1]) for name, (x, y) in seen.items() if "conv" in name}
-    assert sizes == {"conv1": (34, 33), "conv2": (18, 17), "conv3": (10, 9)}
+    assert sizes == {"conv1": (33, 32), "conv2": (17, 16), "conv3": (9, 8)}
     assert seen["fc1"][0].shape == (2, 8 * 4 * 4)
-    padded = seen["conv1"][0]
-    assert torch.equal(padded[:, :, 0, 1:-1], image[:, :, 0, :])
+    padded = nets.padded_on_all_sides(seen["conv1"][0])
+    assert torch.equal(padded, F.pad(image, (1, 1, 1, 1), mode="replicate"))
+
+
+def test_what_pooling_never_reads_changes_nothing() -> None:
+    """Logits and gradients against the published padding on all four sides."""
+    net = build(net="cnn", hidden=(16, 16), filters=(4, 6, 8)).double()
+    image = torch.randn(5, 3, 32, 32, dtype=torch.float64)
+
+    def published(x: torch.Tensor) -> torch.Tensor:
+        for conv in (net.conv1, net.conv2, net.conv3):
+            x = F.max_pool2d(F.relu(conv(F.pad(x, (1, 1, 1, 1), mode="replicate"))), 2)
+        for linear in (net.fc1, net.fc2):
+            x = F.relu(linear(x.flatten(1)))
+        return net.fc3(x)
+
+    logits = net.eval()(image)
+    assert torch.allclose(logits, published(image), atol=1e-12)
+    weights = list(net.parameters())
+    ours = torch.autograd.grad(logits.square().sum(), weights)
+    theirs = torch.autograd.grad(published(image).square().sum(), weights)
+    for a, b in zip(ours, theirs, strict=True):
+        assert torch.allclose(a, b, atol=1e-12)
 
 
 def test_dropout_acts_in_training_only() -> None:
@@ -90,8 +111,8 @@ def test_pooling_equals_the_published_order() -> None:
     first = torch.randn(4, 3, 9, 9, requires_grad=True)
     second = first.detach().clone().requires_grad_()
     torch.manual_seed(1)
-    kept, scale = nets.cheap_mask(first.shape, 0.2)
-    published = F.max_pool2d(F.relu(first) * (kept * scale), 2)
+    kept, scale = nets.cheap_mask(torch.Size((4, 9, 9, 3)), 0.2)
+    published = F.max_pool2d(F.relu(first) * (kept * scale).permute(0, 3, 1, 2), 2)
     torch.manual_seed(1)
     ours = nets.pooled(second * 1, 0.2)
     assert torch.equal(published, ours)

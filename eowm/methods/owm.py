@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from eowm.data.streams import Task
 from eowm.methods.base import Method, Tap
 from eowm.methods.coefficients import Coefficients
-from eowm.nets import Layer, layers
+from eowm.nets import Layer, layers, padded_on_all_sides
 from eowm.projection import Projector, geometric, mean_input, mean_patches
 from eowm.settings import RunSettings
 
@@ -72,7 +72,8 @@ class OWM(Method):
     def input_rows(self, layer: Layer, x: Tensor) -> Tensor:
         """What P keeps of a batch."""
         if isinstance(layer, nn.Conv2d):
-            return mean_patches(x, layer.kernel_size[0], self.options.projector_stride)
+            mean_map = padded_on_all_sides(x.mean(0, keepdim=True))
+            return mean_patches(mean_map, layer.kernel_size[0], self.options.projector_stride)
         return mean_input(x)
 
     def state_dict(self) -> dict[str, Any]:
