@@ -151,7 +151,7 @@ def naive(settings: RunSettings, stream: Stream, experience: object) -> float:
 def write_mnist(folder: Path, split: Split) -> None:
     """The four files of MNIST with other images; the test images are not used."""
     folder.mkdir(parents=True)
-    for part, count in {"train": len(split), "t10k": 10}.items():
+    for part, count in {"train": len(split), "t10k": 1000}.items():
         images, labels = split.images[:count], split.labels[:count].to(torch.uint8)
         for name, head, values in (
             (f"{part}-images-idx3-ubyte", (2051, count, 28, 28), images),

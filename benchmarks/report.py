@@ -111,7 +111,7 @@ def value(row: dict[str, Any]) -> str:
         return "not measured"
     shown = f"{number(row['value'])}{row['unit']}"
     if row["spread"]:
-        shown += " ({}–{})".format(*(number(end) for end in row["spread"]))
+        shown += " ({} to {})".format(*(number(end) for end in row["spread"]))
     return shown.replace("-", "−")
 
 
