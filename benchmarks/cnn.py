@@ -2,7 +2,8 @@
 
 The arithmetic of its convolutions and linear layers is counted, and divided by the time of a step
 and by the rate of a float32 matrix product timed beside it. Below it a ladder of variants, each
-with all changes before it; all but the last draw the same numbers up to rounding.
+with all changes before it. The first and the last draw other masks of dropout; those between give
+the same numbers up to rounding.
 """
 
 import types

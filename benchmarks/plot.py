@@ -35,6 +35,9 @@ NETWORKS = {"mlp": "MLP", "cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 
 
 def draw(results: dict[str, Any], folder: Path) -> None:
+    """Nothing where a subject that has a panel is not measured yet."""
+    if not {"cnn", "growth"} <= {row["subject"] for row in results["rows"]}:
+        return
     with style.context():
         page = Figure(figsize=(style.TEXT_WIDTH, 6.3), layout="constrained")
         upper, lower = page.subfigures(2, 1, height_ratios=[1.6, 1])  # margins of their own

@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import plot
 import report
 from common import Row, processors
 
@@ -41,6 +42,7 @@ def main() -> None:
     print(f"{found.value:.2f}×  {found.detail}")
     if preset == "quick":
         report.save("quick", [found])
+        plot.draw(json.loads(report.RESULTS.read_text()), report.HERE)
 
 
 def run(project: Path, preset: str) -> float:

@@ -43,7 +43,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     measure(arguments.only or list(SUBJECTS), Effort(arguments.threads, arguments.repeats))
     plot.draw(json.loads(report.RESULTS.read_text()), report.HERE)
-    print("written: benchmarks/results.json, results.md, results.png, results.pdf")
+    print("written: benchmarks/results.json, .md, .png and .pdf")
 
 
 def parse() -> argparse.Namespace:
@@ -85,7 +85,7 @@ def compare(old: Path) -> None:
     results = [json.loads(path.read_text()) for path in (old, report.RESULTS)]
     for line in report.compare(*results):
         table.add_row(*line)
-    Console().print(table)
+    Console(width=None if Console().is_terminal else 140).print(table)
 
 
 if __name__ == "__main__":
