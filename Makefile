@@ -11,6 +11,7 @@ STAMP   := $(VENV)/.installed
 RUN     := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=
 # More flags for Snakemake: ARGS=-n shows what would be done and does nothing.
 ARGS    ?=
+BENCH   ?= python
 DRY     := $(filter -n --dry-run,$(ARGS))
 SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) $(ARGS) --config preset=$(PRESET)
 EOWM    := $(RUN) python -m eowm
@@ -58,9 +59,9 @@ figures: env  ## tables, figures and report from the records at hand, without tr
 test: env  ## the test suite
 	$(RUN) python -m pytest -n 2 --dist loadfile
 
-bench: env  ## what projection, the Fisher information and OGD cost, as ratios
-	$(RUN) python benchmarks/projection.py
-	$(RUN) python benchmarks/baselines.py
+# BENCH may be a Python with Avalanche besides (benchmarks/README.md).
+bench: env  ## speed against other forms and against theory, with goals: benchmarks/results.md
+	$(RUN) $(BENCH) benchmarks/run.py
 
 graph: env  ## draw docs/rulegraph.md
 	{ echo '<!-- Made by `make graph` from the grid in docs/graph.yaml. -->'; echo '```mermaid'; \
