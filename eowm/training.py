@@ -131,8 +131,8 @@ class Loop:
         order = self._batch_order(task).to(task.train.labels.device)
         batches = math.ceil(count / size)
         total: Tensor | float = 0.0
-        for b in range(batches):
-            x, y = task.train.batch(order[b * size : (b + 1) * size])
+        for b, index in enumerate(order.split(size)):
+            x, y = task.train.batch(index)
             progress = (self.state.epoch * batches + b) / (self.training.epochs * batches)
             total = total + self.method.observe(x, y, progress) * len(y)
             self.reporter.step(b + 1, len(y))

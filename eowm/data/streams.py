@@ -36,7 +36,10 @@ class Split:
         return len(self.labels)
 
     def batch(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
-        return self.scale(self.images[index]), self.labels[index]
+        if isinstance(index, slice):
+            return self.scale(self.images[index]), self.labels[index]
+        # Whole images are copied: a tenth of the time of `images[index]`, which goes by element.
+        return self.scale(self.images.index_select(0, index)), self.labels.index_select(0, index)
 
 
 @dataclass(frozen=True)
