@@ -15,12 +15,14 @@ from eowm import runs
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
+BEFORE = HERE / "before.json"  # a results.json of an earlier commit, to be seen beside the newest
 SUBJECTS = {  # in the order of the table
     "loop": "The training loop",
     "projection": "OWM and EOWM",
     "cnn": "The CIFAR networks",
     "baselines": "EWC, OGD and MIR",
     "growth": "Growth with tasks and width",
+    "startup": "The start of a run",
     "dryrun": "The workflow's dry run",
     "quick": "The whole preset `quick`",
 }
@@ -44,7 +46,11 @@ def save(
     kept.sort(key=lambda row: list(SUBJECTS).index(row["subject"]))
     text = json.dumps({"machine": here, "rows": kept}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n")
-    path.with_suffix(".md").write_text(markdown(json.loads(text)))
+    path.with_suffix(".md").write_text(markdown(json.loads(text), earlier()))
+
+
+def earlier() -> dict[str, Any] | None:
+    return json.loads(BEFORE.read_text()) if BEFORE.exists() else None
 
 
 def machine() -> dict[str, Any]:
@@ -73,7 +79,7 @@ def comparable(machine: dict[str, Any]) -> list[Any]:
 # --- results.md -----------------------------------------------------------------------------------
 
 
-def markdown(results: dict[str, Any]) -> str:
+def markdown(results: dict[str, Any], before: dict[str, Any] | None = None) -> str:
     of, rows = results["machine"], results["rows"]
     judged = [row for row in rows if row["met"] is not None]
     lines = [
@@ -92,6 +98,8 @@ def markdown(results: dict[str, Any]) -> str:
         mine = [row for row in rows if row["subject"] == subject]
         if mine:
             lines += ["", f"## {title}", "", *table(mine)]
+    if before:
+        lines += ["", "## Before and after", "", *changes(before, results)]
     return "\n".join(lines) + "\n"
 
 
@@ -103,6 +111,21 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         cells = [row["what"], row["against"], value(row), goal(row), verdict(row), behind(row)]
         lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Rows that an improvement of the code moved by a tenth or more, with what is behind them."""
+    past = {row["name"]: row for row in before["rows"]}
+    commits = sorted({(row["commit"] or "unknown")[:7] for row in before["rows"]})
+    lines = [f"Before: commit {', '.join(f'`{commit}`' for commit in commits)}.", ""]
+    lines += ["| figure | before | after | before: behind it | after |", "|---|---|---|---|---|"]
+    for row in now["rows"]:
+        old = past.get(row["name"], {"value": None})
+        if row["unit"] and row["value"] and old["value"]:
+            if abs(row["value"] / old["value"] - 1) >= 0.1:
+                cells = [f"`{row['name']}`", value(old), value(row), old["detail"], row["detail"]]
+                lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 

@@ -17,6 +17,7 @@ import loop
 import plot
 import projection
 import report
+import startup
 import torch
 from common import Effort, interleaved, median, peak, product
 from rich.console import Console
@@ -31,6 +32,7 @@ SUBJECTS = {
     "cnn": cnn.rows,
     "baselines": baselines.rows,
     "growth": growth.rows,
+    "startup": startup.rows,
     "dryrun": dryrun.rows,
 }
 

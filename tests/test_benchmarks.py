@@ -135,7 +135,9 @@ def test_network_arithmetic_is_counted_right() -> None:
 
 
 def test_the_committed_table_is_that_of_the_committed_figures(results) -> None:
-    assert report.RESULTS.with_suffix(".md").read_text() == report.markdown(results)
+    assert report.RESULTS.with_suffix(".md").read_text() == report.markdown(
+        results, report.earlier()
+    )
 
 
 def test_what_is_missed_or_not_measured_says_why(results) -> None:
