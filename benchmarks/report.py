@@ -122,10 +122,10 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     lines += ["| figure | before | after | before: behind it | after |", "|---|---|---|---|---|"]
     for row in now["rows"]:
         old = past.get(row["name"], {"value": None})
-        if row["unit"] and row["value"] and old["value"]:
-            if abs(row["value"] / old["value"] - 1) >= 0.1:
-                cells = [f"`{row['name']}`", value(old), value(row), old["detail"], row["detail"]]
-                lines.append("| " + " | ".join(cells) + " |")
+        known = row["unit"] and row["value"] and old["value"]
+        if known and abs(row["value"] / old["value"] - 1) >= 0.1:
+            cells = [f"`{row['name']}`", value(old), value(row), old["detail"], row["detail"]]
+            lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 

@@ -19,10 +19,11 @@ def rows(effort: Effort) -> Rows:
     rounds = interleaved(
         {"torch": lambda: python(TORCH), "run": lambda: python(RUN)}, effort.repeats
     )
+    run, torch = (milliseconds(median(rounds, name)) for name in ("run", "torch"))
     yield Row(
         "start", "the start of a run, to its first step", "`import torch` alone",
         **figure(rounds, lambda s: s["run"] / s["torch"]),
-        detail=f"{milliseconds(median(rounds, 'run'))}, torch {milliseconds(median(rounds, 'torch'))}",
+        detail=f"{run}, torch {torch}",
     )  # fmt: skip
 
 
