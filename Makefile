@@ -55,6 +55,9 @@ cells: env  ## every cell with its state, seconds and command
 figures: env  ## tables, figures and report from the records at hand, without training
 	$(SNAKE) records=existing -- figures || { $(LOCKED); exit 1; }
 	@$(EOWM) outputs --preset $(PRESET)
+ifeq ($(PRESET),paper)
+	@$(EOWM) findings
+endif
 
 test: env  ## the test suite
 	$(RUN) python -m pytest -n 2 --dist loadfile

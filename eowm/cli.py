@@ -310,6 +310,20 @@ def report(preset: PresetOption = None) -> None:
 
 
 @app.command()
+def findings() -> None:
+    """Write docs/findings.md, and the result in the README, from the records of preset paper."""
+    from eowm.analysis import findings as page
+
+    config, folder = load_config(), paths.ROOT / paths.outputs("paper")
+    readme = paths.ROOT / "README.md"
+    text = page.in_readme(readme.read_text(encoding="utf-8"), folder, config, "paper")
+    readme.write_text(text, encoding="utf-8")
+    target = paths.ROOT / "docs" / "findings.md"
+    target.write_text(page.render(folder, config, "paper"), encoding="utf-8")
+    print("docs/findings.md, README.md")
+
+
+@app.command()
 def outputs(preset: PresetOption = None) -> None:
     """Where the tables, figures, notebooks, records and the report of a preset are."""
     folder = paths.outputs(_preset(load_config(), preset))

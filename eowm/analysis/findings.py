@@ -1,0 +1,145 @@
+"""docs/findings.md: what replicates and what does not, every number of it from the records.
+
+The text is in `findings.md.j2`. It may ask for numbers and for what they say (`told_apart`), and
+has words for every answer, so that new records cannot leave a sentence behind that is not true.
+"""
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+from eowm.analysis import claims, results, style
+from eowm.analysis.claims import Claim, Evidence, Outcome
+from eowm.analysis.report import verdict
+from eowm.analysis.statistics import SIGNS, paired
+from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
+from eowm.config import Config
+from eowm.errors import ConfigError
+from eowm.methods.coefficients import published_c1, published_c2
+
+TEMPLATE = Path(__file__).parent / "findings.md.j2"
+BLOCK = ("<!-- result: made by `eowm findings` -->", "<!-- end of result -->")  # in the README
+
+
+def in_readme(text: str, folder: Path, config: Config, preset: str) -> str:
+    """The README with the result in three sentences between its two marks."""
+    before, _, rest = text.partition(BLOCK[0])
+    _, end, after = rest.partition(BLOCK[1])
+    if not end:
+        raise ConfigError(f"README.md has no place for the result: put {BLOCK[0]} and {BLOCK[1]}.")
+    sentences = _told(folder, config, preset)[2]
+    lines = textwrap.wrap(" ".join(sentences), 100, break_on_hyphens=False)
+    return "\n".join([before + BLOCK[0], *lines, BLOCK[1]]) + after
+
+
+def render(folder: Path, config: Config, preset: str) -> str:
+    evidence, evaluated, sentences = _told(folder, config, preset)
+    runs = evidence.runs
+    numbers = Numbers(runs, evidence.summary, config)
+    environment = jinja2.Environment(
+        autoescape=False,  # noqa: S701 it is Markdown
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["gain_of"] = lambda scenario: numbers.told_apart(
+        f"table2/{scenario}/eowm", f"table2/{scenario}/owm"
+    )
+    environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        preset=preset,
+        sentences=sentences,
+        of=numbers,
+        claims={claim.id: outcome for claim, outcome in evaluated},
+        statements={claim.id: claim.statement for claim, _ in evaluated},
+        statuses=(FAILS, HOLDS, UNDECIDED),
+        theorems=evidence.findings,
+        scenarios=config.tables["table2"].scenarios,
+        title=style.scenario_title,
+    )
+
+
+def _told(
+    folder: Path, config: Config, preset: str
+) -> tuple[Evidence, list[tuple[Claim, Outcome]], tuple[str, str, str]]:
+    runs = results.collect(folder / "records", config, preset)
+    evidence = claims.gather(runs, config, folder / "tables" / "theorems.csv")
+    evaluated = claims.evaluate(evidence)
+    return evidence, evaluated, verdict.sentences(runs, evidence.summary, evaluated)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What the template asks for; cells go by their names."""
+
+    runs: pd.DataFrame
+    summary: pd.DataFrame
+    config: Config
+
+    def ours(self, cell: str, metric: str = "AA") -> str:
+        line = self._line(cell, metric)
+        if line is None or not line.n:
+            return "not run"
+        spread = "" if line.n < 2 else f" ± {line.high - line.mean:.4f}"
+        return f"{line.mean:.4f}{spread} ({line.n})"
+
+    def paper(self, cell: str, metric: str = "AA") -> str:
+        line = self._line(cell, metric)
+        return "–" if line is None or pd.isna(line.paper) else f"{line.paper:.4f}"
+
+    def sign(self, cell: str, metric: str = "AA") -> str:
+        line = self._line(cell, metric)
+        return "" if line is None else SIGNS.get(line.verdict, "")
+
+    def above_paper(self, cell: str, metric: str = "AA") -> float:
+        """By how much; 0 where there is nothing to compare."""
+        line = self._line(cell, metric)
+        known = line is not None and line.n > 0 and not pd.isna(line.paper)
+        return line.mean - line.paper if known else 0.0
+
+    def ran(self, *cells: str) -> bool:
+        lines = [self._line(cell, "AA") for cell in cells]
+        return all(line is not None and line.n > 0 for line in lines)
+
+    def difference(self, first: str, second: str, metric: str = "AA") -> str:
+        return str(paired(self.runs, first, second, metric))
+
+    def told_apart(self, first: str, second: str, metric: str = "AA") -> str:
+        """In words, by the 95 % interval of the paired differences."""
+        sign = paired(self.runs, first, second, metric).sign
+        return {None: "cannot be compared yet", 0: "is not told apart", 1: "is higher",
+                -1: "is lower"}[sign]  # fmt: skip
+
+    def rows(self, scenario: str) -> list[tuple[str, str]]:
+        """Title and cell of every row of Table 2 that has run."""
+        grid = self.config.tables["table2"]
+        cells = [(row, f"table2/{scenario}/{row}") for row in (*grid.methods, *grid.references)]
+        return [(style.title(self.config, row), cell) for row, cell in cells if self.ran(cell)]
+
+    def best(self, cells: list[str], metric: str = "AA") -> str:
+        """The title of the row with the highest mean."""
+        lines = [self._line(cell, metric) for cell in cells]
+        top = max((line for line in lines if line is not None and line.n), key=lambda x: x.mean)
+        return style.title(self.config, top.row)
+
+    def largest_share(self, scenario: str) -> float:
+        """The largest c2/c1 that the published rule gives, over similarity and progress."""
+        cell = self.config.cell(f"table2/{scenario}/eowm")
+        settings = self.config.resolve(cell, 0, "paper")
+        r, tasks = settings.options["r"], settings.tasks
+        shares = []
+        for s in (i / 20 for i in range(21)):
+            for p in (0.25, 0.5, 0.75, 1.0):
+                c1 = published_c1(s, r, p)
+                shares += [published_c2(c1, s, tasks, case) / c1 for case in (True, False)]
+        return max(shares)
+
+    def _line(self, cell: str, metric: str):
+        table, scenario, row = cell.split("/")
+        here = self.summary
+        here = here[(here.table == table) & (here.scenario == scenario) & (here.metric == metric)]
+        here = here[here.row.isin((row, f"eowm:{row}"))]
+        return next(here.itertuples(), None)

@@ -1,0 +1,63 @@
+"""docs/findings.md: from the records alone, and in step with them."""
+
+import json
+import shutil
+
+import pytest
+
+from eowm import metrics
+from eowm.analysis import findings
+from eowm.config import Config, load_config
+from eowm.errors import ConfigError
+from eowm.paths import CHECKOUT as ROOT
+
+FOLDER = ROOT / "paper_figures" / "paper"
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    """The whole grid, as committed."""
+    return load_config(ROOT / "config.yaml")
+
+
+def test_the_page_is_what_the_records_say(config) -> None:
+    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert page == findings.render(FOLDER, config, "paper"), "run: eowm findings"
+
+
+def test_the_readme_shows_the_result(config) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert page == findings.in_readme(page, FOLDER, config, "paper"), "run: eowm findings"
+    assert "claims" in page.partition(findings.BLOCK[0])[2].partition(findings.BLOCK[1])[0]
+    with pytest.raises(ConfigError, match="no place"):
+        findings.in_readme("# EOWM", FOLDER, config, "paper")
+
+
+def test_another_accuracy_changes_its_numbers_and_no_other(config, tmp_path) -> None:
+    copy = tmp_path / "paper"
+    shutil.copytree(FOLDER / "records", copy / "records")
+    shutil.copytree(FOLDER / "tables", copy / "tables")
+    before = findings.render(copy, config, "paper").splitlines()
+    for path in (copy / "records" / "table3").rglob("seed*.json"):
+        if "w2-0.30" in str(path):
+            record = json.loads(path.read_text())
+            record["accuracy"][0][0] -= 0.01  # of the first task, right after it
+            record["metrics"] = metrics.all_metrics(record["accuracy"])
+            path.write_text(json.dumps(record))
+    after = findings.render(copy, config, "paper").splitlines()
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert len(changed) == 1
+    assert changed[0].startswith("| 0.30 |")
+
+
+def test_without_records_no_number_is_shown(config, tmp_path) -> None:
+    (tmp_path / "records").mkdir()
+    text = findings.render(tmp_path, config, "paper")
+    assert "There is no result yet" in text
+    assert "| EWC |" not in text
+
+
+def test_the_share_of_q_is_about_two_hundredths(config) -> None:
+    """By hand, at s = 0 and p = 1: c1 = 0.99, and c2 = 0.01 (1 + 1) for dissimilar tasks."""
+    numbers = findings.Numbers(None, None, config)
+    assert numbers.largest_share("shuffled-mnist-10") == pytest.approx(0.02 / 0.99)
