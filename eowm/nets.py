@@ -88,15 +88,16 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
         return x
     if x.device.type != "cpu":
         return F.dropout(x, rate, training)
-    kept, scale = cheap_mask(x.shape, rate)
-    return x * kept.to(x.dtype).mul_(scale)
+    kept, scale = cheap_mask(x.shape, rate, x.dtype)
+    return x * kept.mul_(scale)
 
 
-def cheap_mask(shape: torch.Size, rate: float) -> tuple[Tensor, float]:
-    """Which elements are kept, and what they are to be multiplied by."""
+def cheap_mask(shape: torch.Size, rate: float, dtype: torch.dtype) -> tuple[Tensor, float]:
+    """1 where an element is kept and 0 elsewhere, and what kept ones are to be multiplied by."""
     count, dropped = shape.numel(), round(rate * 2**16)
     words = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    kept = words.view(torch.int16)[:count].view(shape) >= dropped - 2**15
+    parts = words.view(torch.int16)[:count].view(shape)
+    kept = torch.ge(parts, dropped - 2**15, out=torch.empty(shape, dtype=dtype))
     return kept, 2**16 / (2**16 - dropped)
 
 
@@ -110,9 +111,9 @@ def pooled(x: Tensor, rate: float) -> Tensor:
         return F.relu(F.max_pool2d(x, 2))
     if x.device.type != "cpu":
         return F.relu(F.max_pool2d(F.dropout(x, rate), 2))
-    kept, scale = cheap_mask(x.permute(0, 2, 3, 1).shape, rate)  # as they lie in memory
+    kept, scale = cheap_mask(x.permute(0, 2, 3, 1).shape, rate, x.dtype)  # as they lie in memory
     with torch.no_grad():
-        x.mul_(kept.to(x.dtype).permute(0, 3, 1, 2))
+        x.mul_(kept.permute(0, 3, 1, 2))
     return F.relu(F.max_pool2d(x, 2)) * scale
 
 

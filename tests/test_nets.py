@@ -111,7 +111,7 @@ def test_pooling_equals_the_published_order() -> None:
     first = torch.randn(4, 3, 9, 9, requires_grad=True)
     second = first.detach().clone().requires_grad_()
     torch.manual_seed(1)
-    kept, scale = nets.cheap_mask(torch.Size((4, 9, 9, 3)), 0.2)
+    kept, scale = nets.cheap_mask(torch.Size((4, 9, 9, 3)), 0.2, torch.float32)
     published = F.max_pool2d(F.relu(first) * (kept * scale).permute(0, 3, 1, 2), 2)
     torch.manual_seed(1)
     ours = nets.pooled(second * 1, 0.2)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eowm import reference
-from eowm.projection import Projector, geometric, mean_input, mean_patches
+from eowm.projection import Projector, geometric, mean_input, mean_map, mean_patches
 
 
 def vectors(count: int, size: int, seed: int = 0) -> torch.Tensor:
@@ -126,3 +126,9 @@ def test_geometric_schedule() -> None:
     assert geometric((1.0, 1e-4), 0.0) == 1.0
     assert geometric((1.0, 1e-4), 0.5) == pytest.approx(1e-2)
     assert geometric((10.0, 1e-3), 1.0) == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_the_mean_map_is_the_mean(layout) -> None:
+    x = torch.randn(7, 3, 5, 6, dtype=torch.float64).contiguous(memory_format=layout)
+    assert torch.allclose(mean_map(x), x.mean(0, keepdim=True), atol=1e-15)

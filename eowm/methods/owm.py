@@ -20,7 +20,7 @@ from eowm.data.streams import Task
 from eowm.methods.base import Method, Tap
 from eowm.methods.coefficients import Coefficients
 from eowm.nets import Layer, layers, padded_on_all_sides
-from eowm.projection import Projector, geometric, mean_input, mean_patches
+from eowm.projection import Projector, geometric, mean_input, mean_map, mean_patches
 from eowm.settings import RunSettings
 
 
@@ -72,8 +72,8 @@ class OWM(Method):
     def input_rows(self, layer: Layer, x: Tensor) -> Tensor:
         """What P keeps of a batch."""
         if isinstance(layer, nn.Conv2d):
-            mean_map = padded_on_all_sides(x.mean(0, keepdim=True))
-            return mean_patches(mean_map, layer.kernel_size[0], self.options.projector_stride)
+            seen = padded_on_all_sides(mean_map(x))
+            return mean_patches(seen, layer.kernel_size[0], self.options.projector_stride)
         return mean_input(x)
 
     def state_dict(self) -> dict[str, Any]:
