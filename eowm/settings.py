@@ -210,6 +210,11 @@ class ErMirOptions(Options):
         description="interference is the loss after the virtual step minus the present loss, "
         "or minus the lowest loss the image ever had",
     )
+    scores: Literal["training"] | None = Field(
+        None,
+        description="the network's mode while it scores: evaluation, or, as published, training",
+        exclude_if=lambda value: value is None,  # records made before it existed keep their hash
+    )
 
 
 class AeMirOptions(Options):

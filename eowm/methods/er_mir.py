@@ -61,8 +61,9 @@ class ERMIR(Method):
     def interference(self, slots: Tensor) -> Tensor:
         """Loss after the virtual step minus loss before it, or minus the lowest one so far.
 
-        In evaluation mode, so that no dropout blurs the difference and scoring leaves no trace in
-        the statistics of batch normalisation (the published code scores in training mode).
+        In evaluation mode no dropout blurs the difference. The published code scores in training
+        mode (`scores: training`), where batch normalisation goes by the candidates themselves: its
+        running statistics, of batches of ten, lag behind and spoil the scores of a ResNet.
         """
         x, y, best = (self.memory.columns[name] for name in ("x", "y", "best"))
         virtual = {
@@ -70,9 +71,10 @@ class ERMIR(Method):
             for name, parameter in self.net.named_parameters()
             if parameter.grad is not None
         }
-        self.net.eval()
+        self.net.train(self.options.scores == "training")
         before = F.cross_entropy(self.net(x[slots]), y[slots], reduction="none")
-        logits = functional_call(self.net, virtual, (x[slots],))
+        copies = {name: buffer.clone() for name, buffer in self.net.named_buffers()}
+        logits = functional_call(self.net, virtual | copies, (x[slots],))
         after = F.cross_entropy(logits, y[slots], reduction="none")
         self.net.train()
         if self.options.score_against == "best":
