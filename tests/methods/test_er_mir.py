@@ -1,5 +1,7 @@
 """ER-MIR: scores against numpy, replay by task, and nothing that scoring leaves behind."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -178,3 +180,24 @@ def test_every_parameter_of_a_resnet_learns(resolve, arrays) -> None:
 def test_methods_that_work_layer_by_layer_refuse_a_resnet(resolve, method) -> None:
     with pytest.raises(ConfigError, match=f"{method} treats each layer's weights apart"):
         resolve("cifar10-5", method, **RESNET)
+
+
+def test_in_training_mode_scores_are_those_of_a_copied_network(resolve, arrays) -> None:
+    """As published: candidates pass the net, whose statistics see them, and a copy one step on."""
+    settings = resolve("cifar10-5", "er-mir", scores="training", **RESNET)
+    stream = streams.build(settings, arrays("cifar10"))
+    method = make(settings, stream)
+    remember(method, stream)
+    x, y = stream.task(1).train.batch(slice(0, 10))
+    F.cross_entropy(method.net.train()(x), y).backward()
+    net, virtual = copy.deepcopy(method.net), copy.deepcopy(method.net)
+    slots = torch.arange(20)
+    with torch.no_grad():
+        ours = method.interference(slots)
+        for weight, moving in zip(method.net.parameters(), virtual.parameters(), strict=True):
+            moving -= settings.training.learning_rate * weight.grad
+        kept_x, kept_y = (method.memory.columns[name][slots] for name in ("x", "y"))
+        losses = [F.cross_entropy(n(kept_x), kept_y, reduction="none") for n in (virtual, net)]
+    assert torch.allclose(ours, losses[0] - losses[1], atol=1e-5)
+    for name, buffer in net.named_buffers():  # one pass of the candidates, not two
+        assert torch.equal(method.net.get_buffer(name), buffer), name
