@@ -55,7 +55,7 @@ def earlier() -> dict[str, Any] | None:
 
 def machine() -> dict[str, Any]:
     """What the figures depend on besides the code."""
-    told = runs._environment(torch.device("cpu"))
+    told = runs.environment(torch.device("cpu"))
     blas = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {

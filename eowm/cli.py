@@ -386,7 +386,7 @@ def _places(preset: str, cell: Cell, settings: RunSettings, tried: bool) -> tupl
 
 
 def _progress(config: Config, preset: str, by_cell: dict[Cell, list["Run"]]) -> Table:
-    """Scenario by scenario. What is left is estimated from measured speeds (`jobs.costs`)."""
+    """Scenario by scenario. What is left is estimated from `jobs.costs`."""
     from eowm import jobs
 
     table = Table(

@@ -72,8 +72,10 @@ class Jobs(Strict):
     costs: dict[Literal["mnist", "cifar10", "cifar100"], dict[str, Cost]] = Field(
         description="by dataset and method; `default` for a method that was not measured"
     )
-    gpu_speedup: dict[str, float] = Field(
-        description="by dataset: how many CPU cores a GPU is taken for when hours are estimated"
+    gpu_speedup: dict[Literal["mnist", "cifar10", "cifar100"], Annotated[float, Field(gt=0)]] = (
+        Field(
+            {}, description="by dataset: how many CPU cores a GPU is taken for in estimates; else 1"
+        )
     )
 
     def cost(self, dataset: str, method: str) -> Cost:

@@ -44,7 +44,7 @@ def estimate(config: Config, cell: Cell, preset: str) -> Estimate:
     settings = config.resolve(cell, 0, preset)
     speed = config.jobs.cost(settings.dataset, settings.method).images_per_second
     hours = _images(settings) / speed / 3600
-    return Estimate(hours, hours / config.jobs.gpu_speedup[settings.dataset])
+    return Estimate(hours, hours / config.jobs.gpu_speedup.get(settings.dataset, 1.0))
 
 
 def batches(seeds: tuple[int, ...], size: int) -> list[tuple[int, ...]]:

@@ -4,6 +4,7 @@ Its classes load torch's compiler, which lasts longer than a short run trains. T
 are plain functions that do not; here is only what they keep from step to step.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 
-class Optimiser:
+class Optimiser(ABC):
     def __init__(self, parameters: Iterable[Tensor], rate: float) -> None:
         self.parameters, self.rate = list(parameters), rate
         self.kept: dict[str, list[Any]] = {}  # by name, one entry a parameter
@@ -33,8 +34,9 @@ class Optimiser:
             for i, entry in zip(moving, entries, strict=True):
                 self.kept[name][i] = entry
 
+    @abstractmethod
     def update(self, parameters: list[Tensor], gradients: list[Any], **kept: list[Any]) -> None:
-        raise NotImplementedError
+        """Move the parameters in place; entries of `kept` may be changed or replaced."""
 
     def state_dict(self) -> dict[str, list[Any]]:
         return self.kept

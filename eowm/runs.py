@@ -104,7 +104,7 @@ def train(
     With `first_tasks`, the run stops after so many tasks (for choosing settings).
     """
     where = torch.device(pick_device(device))
-    environment = _environment(where)  # now: the files may change while the run goes on
+    made_with = environment(where)  # now: the files may change while the run goes on
     arrays, manifest = store.load(
         settings.dataset, paths.DATA, allow_standin=config.presets[preset].standin
     )
@@ -140,7 +140,7 @@ def train(
         curves=state.curves,
         metrics=all_metrics(state.accuracy),
         timing=_timing(state, where),
-        environment=environment,
+        environment=made_with,
         status=state.status,
     )
 
@@ -167,7 +167,7 @@ def _timing(state: State, device: torch.device) -> records.Timing:
     )
 
 
-def _environment(device: torch.device) -> dict[str, Any]:
+def environment(device: torch.device) -> dict[str, Any]:
     on_gpu = device.type == "cuda"
     return {
         "python": platform.python_version(),

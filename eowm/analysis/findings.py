@@ -1,7 +1,7 @@
 """docs/findings.md: what replicates and what does not, every number of it from the records.
 
-The text is in `findings.md.j2`. It may ask for numbers and for what they say (`told_apart`), and
-has words for every answer, so that new records cannot leave a sentence behind that is not true.
+The text is in `findings.md.j2`. What holds only for some outcomes stands there under a condition,
+so that new records cannot leave a sentence behind that is not true.
 """
 
 import textwrap
@@ -37,24 +37,19 @@ def in_readme(text: str, folder: Path, config: Config, preset: str) -> str:
 
 def render(folder: Path, config: Config, preset: str) -> str:
     evidence, evaluated, sentences = _told(folder, config, preset)
-    runs = evidence.runs
-    numbers = Numbers(runs, evidence.summary, config)
     environment = jinja2.Environment(
         autoescape=False,  # noqa: S701 it is Markdown
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["gain_of"] = lambda scenario: numbers.told_apart(
-        f"table2/{scenario}/eowm", f"table2/{scenario}/owm"
-    )
+    environment.filters["title_of"] = style.scenario_title
     environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         preset=preset,
         sentences=sentences,
-        of=numbers,
+        of=Numbers(evidence.runs, evidence.summary, config),
         claims={claim.id: outcome for claim, outcome in evaluated},
-        statements={claim.id: claim.statement for claim, _ in evaluated},
         statuses=(FAILS, HOLDS, UNDECIDED),
         theorems=evidence.findings,
         scenarios=config.tables["table2"].scenarios,
@@ -107,11 +102,14 @@ class Numbers:
     def difference(self, first: str, second: str, metric: str = "AA") -> str:
         return str(paired(self.runs, first, second, metric))
 
-    def told_apart(self, first: str, second: str, metric: str = "AA") -> str:
-        """In words, by the 95 % interval of the paired differences."""
-        sign = paired(self.runs, first, second, metric).sign
-        return {None: "cannot be compared yet", 0: "is not told apart", 1: "is higher",
-                -1: "is lower"}[sign]  # fmt: skip
+    def gains(self) -> list[tuple[str, int | None]]:
+        """Scenarios where EOWM and OWM have run, and the sign of EOWM − OWM (AA); 0: not told."""
+        found = []
+        for scenario in self.config.tables["table2"].scenarios:
+            first, second = (f"table2/{scenario}/{row}" for row in ("eowm", "owm"))
+            if self.ran(first, second):
+                found.append((scenario, paired(self.runs, first, second, "AA").sign))
+        return found
 
     def rows(self, scenario: str) -> list[tuple[str, str]]:
         """Title and cell of every row of Table 2 that has run."""
@@ -119,14 +117,8 @@ class Numbers:
         cells = [(row, f"table2/{scenario}/{row}") for row in (*grid.methods, *grid.references)]
         return [(style.title(self.config, row), cell) for row, cell in cells if self.ran(cell)]
 
-    def best(self, cells: list[str], metric: str = "AA") -> str:
-        """The title of the row with the highest mean."""
-        lines = [self._line(cell, metric) for cell in cells]
-        top = max((line for line in lines if line is not None and line.n), key=lambda x: x.mean)
-        return style.title(self.config, top.row)
-
     def largest_share(self, scenario: str) -> float:
-        """The largest c2/c1 that the published rule gives, over similarity and progress."""
+        """The largest c2/c1 that the published rule gives, over similarities from 0 to 1."""
         cell = self.config.cell(f"table2/{scenario}/eowm")
         settings = self.config.resolve(cell, 0, "paper")
         r, tasks = settings.options["r"], settings.tasks

@@ -62,8 +62,8 @@ class ERMIR(Method):
         """Loss after the virtual step minus loss before it, or minus the lowest one so far.
 
         In evaluation mode no dropout blurs the difference. The published code scores in training
-        mode (`scores: training`), where batch normalisation goes by the candidates themselves: its
-        running statistics, of batches of ten, lag behind and spoil the scores of a ResNet.
+        mode (`scores: training`), where batch normalisation goes by the candidates themselves and
+        not by its running statistics, which lag behind.
         """
         x, y, best = (self.memory.columns[name] for name in ("x", "y", "best"))
         virtual = {

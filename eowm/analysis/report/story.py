@@ -88,14 +88,14 @@ def _pairs(cell: Cell, runs: pd.DataFrame) -> list[str]:
 
 
 def _estimate(here: pd.DataFrame) -> str:
-    """What is left to do, in hours; from measured speeds, not from results."""
+    """What is left to do, in hours; from `jobs.costs`, not from results."""
     left = here[here.estimated_core_hours.notna()]
     if left.empty:
         return ""
     cores, gpus = left.estimated_core_hours.sum(), left.estimated_gpu_hours.sum()
     return (
-        f"Estimated for {len(left)} run{'s' if len(left) > 1 else ''}: {cores:.1f} hours of a CPU "
-        f"core, or about {gpus:.2g} GPU-hours."
+        f"Left: {len(left)} run{'s' if len(left) > 1 else ''}, an estimated {cores:.1f} hours of a "
+        f"CPU core, or about {gpus:.2g} GPU-hours."
     )
 
 
