@@ -239,6 +239,16 @@ class Config(Strict):
         """Those of the preset, unless the table asks for others."""
         return self.tables[cell.table].seeds.get(preset, self.presets[preset].seeds)
 
+    def presets_beside(self, preset: str) -> list[str]:
+        """Presets that alone run some tables; their runs are shown beside the paper's budget.
+
+        Beside a reduced preset there are none: what it shows is its own.
+        """
+        if self.presets[preset].budget != "paper":
+            return []
+        of_tables = [table.presets or () for table in self.tables.values()]
+        return sorted({name for names in of_tables if preset not in names for name in names})
+
     def scenarios(self) -> list[str]:
         return [f"{name}-{n}" for name, family in self.families.items() for n in family.tasks]
 

@@ -1,4 +1,4 @@
-"""The records in the repository: real runs at the paper's budget, made by committed code."""
+"""The records in the repository: real runs at the budget they name, made by committed code."""
 
 import statistics
 
@@ -8,20 +8,22 @@ from eowm import records
 from eowm.config import Cell
 from eowm.paths import CHECKOUT
 
-FOLDER = CHECKOUT / "paper_figures/paper/records"
-FOUND = sorted(FOLDER.rglob("seed*.json"))
+FIGURES = CHECKOUT / "paper_figures"
+FOLDER = FIGURES / "paper/records"
+BUDGETS = {"paper": "paper", "tenth": "reduced"}
+FOUND = sorted(path for name in BUDGETS for path in (FIGURES / name).rglob("seed*.json"))
 
 
-@pytest.mark.parametrize("path", FOUND, ids=lambda path: str(path.relative_to(FOLDER)))
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: str(path.relative_to(FIGURES)))
 def test_a_record_is_what_it_claims(path, config) -> None:
     record = records.read(path)
-    run = record.cell
+    run, preset = record.cell, path.relative_to(FIGURES).parts[0]
     cell = Cell(run.table, run.scenario, run.method, run.variant)  # also of no table
-    assert record.cell.preset == "paper"
-    assert record.cell.budget == "paper"
+    assert run.preset == preset
+    assert run.budget == BUDGETS[preset]
     assert record.data.comparable
     assert record.complete
-    assert record.settings == config.resolve(cell, record.cell.seed, "paper"), "stale"
+    assert record.settings == config.resolve(cell, run.seed, preset), "stale"
     assert not record.environment["commit"].endswith("+"), "made by uncommitted code"
 
 

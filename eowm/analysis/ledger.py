@@ -4,9 +4,10 @@ Sensitivity is the paired difference, seed by seed, of a variant cell minus the 
 all complete runs of a preset; a reduced budget is named with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 import pandas as pd
@@ -14,11 +15,13 @@ import yaml
 from pydantic import Field
 
 from eowm import paper, records
+from eowm.analysis import results
 from eowm.analysis.statistics import COMPLETE, Paired, difference, paired
 from eowm.config import Config
 from eowm.settings import Strict
 
 METRICS = ("AA", "MRR")
+NOWHERE: Mapping[str, pd.DataFrame] = MappingProxyType({})
 
 
 class Ambiguity(Strict):
@@ -57,17 +60,35 @@ def load(path: Path = paper.FOLDER / "ambiguities.yaml") -> list[Ambiguity]:
     return [Ambiguity.model_validate(entry) for entry in yaml.safe_load(path.read_text("utf-8"))]
 
 
-def measure(runs: pd.DataFrame, config: Config, entry: Ambiguity) -> list[Measured]:
-    """What is known about one entry."""
-    found = [_compare(runs, config, variant, default) for variant, default in entry.sensitivity]
+def runs_elsewhere(folder: Path, config: Config, preset: str) -> dict[str, pd.DataFrame]:
+    """By preset: runs of `config.presets_beside`, whose outputs lie beside `folder`."""
+    return {
+        name: results.collect(folder.parent / name / "records", config, name)
+        for name in config.presets_beside(preset)
+    }
+
+
+def measure(
+    runs: pd.DataFrame,
+    config: Config,
+    entry: Ambiguity,
+    elsewhere: Mapping[str, pd.DataFrame] = NOWHERE,
+) -> list[Measured]:
+    """What is known about one entry; `elsewhere`: see `runs_elsewhere`."""
+    found = [
+        _compare(_runs_of(variant, config, runs, elsewhere), config, variant, default)
+        for variant, default in entry.sensitivity
+    ]
     return found + (READINGS[entry.reading](runs) if entry.reading else [])
 
 
-def to_frame(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
+def to_frame(
+    runs: pd.DataFrame, config: Config, elsewhere: Mapping[str, pd.DataFrame] = NOWHERE
+) -> pd.DataFrame:
     """One line a comparison and metric, for `sensitivity.csv`."""
     lines = []
     for entry in load():
-        for measured in measure(runs, config, entry):
+        for measured in measure(runs, config, entry, elsewhere):
             for found in measured.differences:
                 lines.append(
                     {
@@ -87,6 +108,15 @@ def to_frame(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
                 )
     numbers = dict.fromkeys(("difference", "low", "high", "p"), float)
     return pd.DataFrame(lines).astype(numbers)
+
+
+def _runs_of(
+    cell: str, config: Config, runs: pd.DataFrame, elsewhere: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Those of the preset that runs the cell."""
+    table = config.tables.get(cell.partition("/")[0])
+    presets = (table.presets if table else None) or ()
+    return next((elsewhere[name] for name in presets if name in elsewhere), runs)
 
 
 def _compare(runs: pd.DataFrame, config: Config, variant: str, default: str) -> Measured:

@@ -66,6 +66,27 @@ def test_sensitivity_is_the_paired_difference(tmp_path, whole):
     )
 
 
+def test_cifar_is_read_from_the_reduced_preset_and_says_so(tmp_path, whole):
+    """The default cell exists in both budgets: the pair is of one."""
+    variant, default = "sensitivity-cifar10/cifar10-5/eowm:rate-0.02", "table2/cifar10-5/eowm"
+    for cell, preset, accuracy in (
+        (variant, "tenth", 0.5),
+        (default, "tenth", 0.4),
+        (default, "paper", 0.9),
+    ):
+        record = make_record(whole, cell, preset=preset, accuracy=matrix(5, accuracy, 0.0))
+        store(record, tmp_path / preset / "records")
+    runs = results.collect(tmp_path / "paper" / "records", whole, "paper")
+    elsewhere = ledger.runs_elsewhere(tmp_path / "paper", whole, "paper")
+    measured = {f.variant: f for f in ledger.measure(runs, whole, entry(34), elsewhere)}
+    assert measured[variant].differences[0].mean == pytest.approx(0.1)
+    assert measured[variant].limits == "reduced budget"
+    frame = ledger.to_frame(runs, whole, elsewhere)
+    (note,) = set(frame[frame.variant == variant].note)
+    assert note == "reduced budget"
+    assert ledger.runs_elsewhere(tmp_path / "quick", whole, "quick") == {}
+
+
 def test_stale_runs_do_not_count(tmp_path, whole):
     for cell, how in ((DEFAULT, {"overrides": {"epochs": 1}}), (VARIANT, {})):
         store(make_record(whole, cell, **how), tmp_path)

@@ -88,6 +88,14 @@ def failure_notes(table=None) -> list[str]:
     return [str(holds.note_path(path)) for path in lost if holds.failure(path)]
 
 
+def records_beside() -> list[str]:
+    """Those at hand of the presets that alone run some tables."""
+    folders = (paths.records(name) for name in CONFIG.presets_beside(PRESET))
+    return sorted(
+        str(path) for folder in folders for path in folder.rglob("seed*.json")
+    )
+
+
 def drawn_from(files, table):
     """`files` of a table, of all tables, or none."""
     if table is None:

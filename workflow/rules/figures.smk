@@ -67,6 +67,7 @@ for name, (table, products) in NOTEBOOKS.items():
             records=drawn_from(wanted_records, table),
             failures=drawn_from(failure_notes, table),
             theorems=OUT / "tables" / "theorems.csv" if name == "evidence" else [],
+            beside=records_beside() if name == "evidence" else [],
         output:
             notebook=OUT / "notebooks" / f"{name}.ipynb",
             html=report(
@@ -96,6 +97,7 @@ rule report:
     input:
         rules.results.output,
         [OUT / "notebooks" / f"{name}.html" for name in NOTEBOOKS],
+        records_beside(),
     output:
         report(
             OUT / "report" / "index.html",

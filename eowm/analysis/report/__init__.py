@@ -5,7 +5,7 @@ cells are embedded as JSON; the script shows one in a dialog.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -38,6 +38,7 @@ def write(
         notebooks=[(path.stem, _link(path, page)) for path in notebooks],
         theorems=folder / "tables" / "theorems.csv",
         drawings=pictures.found(folder / "figures"),
+        elsewhere=ledger.runs_elsewhere(folder, config, preset),
     )
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")
@@ -51,8 +52,9 @@ def render(
     notebooks: Sequence[tuple[str, str]] = (),
     theorems: Path | None = None,
     drawings: Sequence[pictures.Picture] = (),
+    elsewhere: Mapping[str, pd.DataFrame] = ledger.NOWHERE,
 ) -> str:
-    """The page as text. `notebooks`: name and address of each."""
+    """The page as text. `notebooks`: name and address; `elsewhere`: `ledger.runs_elsewhere`."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -73,7 +75,7 @@ def render(
         drawings=drawings,
         claims=evaluated,
         claim_rule=claims.RULE,
-        ledger=[(entry, ledger.measure(runs, config, entry)) for entry in ledger.load()],
+        ledger=[(entry, ledger.measure(runs, config, entry, elsewhere)) for entry in ledger.load()],
         methods=[
             (name, config.methods[name].title if name in config.methods else name.upper(), entry)
             for name, entry in methods().items()
