@@ -132,7 +132,9 @@ def test_bad_config_is_refused_by_name(values: dict, path: str, value, words: li
 def test_a_table_may_belong_to_some_presets_only(values: dict, config: Config) -> None:
     assert {cell.table for cell in config.cells("quick")} == {"table2", "table3"}
     only = {cell.table for cell in config.cells("paper")} - {"table2", "table3"}
-    assert only == {"sensitivity-shuffled", "sensitivity-disjoint"}
+    assert only == {"selection", "sensitivity-shuffled", "sensitivity-disjoint"}
+    assert config.presets_beside("paper") == ["tenth"]
+    assert config.presets_beside("quick") == config.presets_beside("tenth") == []
     assert {cell.table for cell in config.cells()} == config.tables.keys()
     with pytest.raises(ConfigError, match="did you mean 'paper'"):
         parse_config(set_at(values, "tables/table3/presets", ["papr"]))

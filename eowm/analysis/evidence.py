@@ -32,16 +32,17 @@ SHAPES = [
 
 
 def sensitivity_figure(differences: pd.DataFrame, config: Config) -> Figure:
-    """`ledger.to_frame`: columns topic, variant, default, metric, n, difference, low, high, note.
+    """`ledger.to_frame`; `variant` and `default` are cells (`table/scenario/row`).
 
-    `variant` and `default` are cells (`table/scenario/row`). A line compares two rows, with a
-    marker for each scenario and the 95 % t-interval of the paired difference.
+    A line compares two rows, with a marker for each scenario and the 95 % t-interval of the paired
+    difference. A reduced budget makes another scenario of it.
     """
     with style.context():
         if differences.empty:
             return empty("no comparison")
         lines = _compared(differences, config)
-        shapes = dict(zip(lines.scenario.unique(), itertools.cycle(SHAPES), strict=False))
+        drawn = lines[lines.n > 0].scenario.unique()
+        shapes = dict(zip(drawn, itertools.cycle(SHAPES), strict=False))
         letters = {note: chr(97 + i) for i, note in enumerate(_notes(lines))}
         places, height = _places(lines)
         meaning = "; ".join(f"[{letter}] {note}" for note, letter in letters.items())
@@ -65,13 +66,14 @@ def sensitivity_figure(differences: pd.DataFrame, config: Config) -> Figure:
 
 
 def _compared(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
-    """With the scenario apart, and a name for the pair of rows."""
+    """With the scenario and its limits, and a name for the pair of rows."""
     scenarios, names = [], []
     for line in differences.itertuples():
         variant, default = _row(config, line.variant), _row(config, line.default)
         plain = default == style.title(config, "eowm") or variant.startswith(f"{default}, ")
         names.append(variant if plain else f"{variant} − {default}")
-        scenarios.append(line.variant.split("/")[1])
+        scenario = style.scenario_title(line.variant.split("/")[1])
+        scenarios.append(", ".join(filter(None, (scenario, line.limits))))
     return differences.assign(scenario=scenarios, name=names)
 
 
@@ -147,7 +149,7 @@ def _shape(shape: tuple[str, str]) -> dict:
 
 
 def _handle(scenario: str, shape: tuple[str, str]) -> Line2D:
-    return Line2D([], [], **_shape(shape), label=style.scenario_title(scenario))
+    return Line2D([], [], **_shape(shape), label=scenario)
 
 
 # --- claims: the verdicts -----------------------------------------------------------------------

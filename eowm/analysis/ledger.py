@@ -103,7 +103,8 @@ def to_frame(
                         "low": found.interval[0],
                         "high": found.interval[1],
                         "p": found.p,
-                        "note": "; ".join(filter(None, (measured.note, measured.limits))),
+                        "limits": measured.limits,
+                        "note": measured.note,
                     }
                 )
     numbers = dict.fromkeys(("difference", "low", "high", "p"), float)

@@ -6,11 +6,11 @@ import pytest
 from eowm.analysis import evidence, style
 
 
-def line(topic, variant, default, difference=None, half=None, metric="AA", note=""):
+def line(topic, variant, default, difference=None, half=None, metric="AA", note="", limits=""):
     ran = difference is not None
     return {
         "topic": topic, "variant": variant, "default": default, "metric": metric,
-        "n": 3 if ran else 0, "difference": difference, "note": note,
+        "n": 3 if ran else 0, "difference": difference, "note": note, "limits": limits,
         "low": difference - half if ran and half else None,
         "high": difference + half if ran and half else None,
     }  # fmt: skip
@@ -23,7 +23,7 @@ def differences() -> pd.DataFrame:
         line("What P learns", f"{three}:literal", f"{three}:paper", -0.2, 0.05),
         line("What P learns", f"{ten}:literal", f"{ten}:paper", -0.3, 0.05),
         line("What P learns", f"{three}:literal", f"{three}:paper", -0.1, 0.01, "MRR"),
-        line("Order", f"{three}:literal-q-last", three, 0.002, note="reduced budget"),
+        line("Order", f"{three}:literal-q-last", three, 0.002, limits="reduced budget"),
         line("Order", f"{three}:literal-q-last", three, metric="MRR", note="not run"),
         line("Best epoch", f"{three}, every epoch", three, -0.001, 0.001, "MRR"),
     ]
@@ -52,13 +52,17 @@ def test_names_topics_and_what_is_missing(differences, config):
     accuracy, retention = page.axes
     assert [name for name in texts(accuracy) if name != "no pair"] == [
         "What P learns", "EOWM, literal − EOWM, text",
-        "Order", "EOWM, literal, Q last [a] [b]",
+        "Order", "EOWM, literal, Q last [a]",
         "Best epoch", "EOWM, every epoch",
     ]  # fmt: skip
     assert texts(retention) == ["no pair"]
-    assert page.texts[0].get_text() == "[a] reduced budget; [b] not run"
+    assert page.texts[0].get_text() == "[a] not run"
     labels = [text.get_text() for text in page.legends[0].get_texts()]
-    assert labels == ["Shuffled MNIST (3 tasks)", "Shuffled MNIST (10 tasks)"]
+    assert labels == [
+        "Shuffled MNIST (3 tasks)",
+        "Shuffled MNIST (10 tasks)",
+        "Shuffled MNIST (3 tasks), reduced budget",
+    ]
 
 
 def test_nothing_touches_below_the_panels(differences, config):
