@@ -40,7 +40,7 @@ def sensitivity_figure(differences: pd.DataFrame, config: Config) -> Figure:
     with style.context():
         if differences.empty:
             return empty("no comparison")
-        lines = _compared(differences, config)
+        lines = compared(differences, config)
         drawn = lines[lines.n > 0].scenario.unique()
         shapes = dict(zip(drawn, itertools.cycle(SHAPES), strict=False))
         letters = {note: chr(97 + i) for i, note in enumerate(_notes(lines))}
@@ -65,7 +65,7 @@ def sensitivity_figure(differences: pd.DataFrame, config: Config) -> Figure:
     return page
 
 
-def _compared(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
+def compared(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
     """With the scenario and its limits, and a name for the pair of rows."""
     scenarios, names = [], []
     for line in differences.itertuples():

@@ -11,7 +11,8 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from eowm.analysis import claims, results, style
+from eowm.analysis import claims, ledger, results, style
+from eowm.analysis import evidence as overviews
 from eowm.analysis.claims import Claim, Evidence, Outcome
 from eowm.analysis.report import verdict
 from eowm.analysis.statistics import SIGNS, paired
@@ -21,6 +22,7 @@ from eowm.errors import ConfigError
 from eowm.methods.coefficients import published_c1, published_c2
 
 TEMPLATE = Path(__file__).parent / "findings.md.j2"
+NOTABLE = 0.01  # a choice that moves AA by less is told in a word
 BLOCK = ("<!-- result: made by `eowm findings` -->", "<!-- end of result -->")  # in the README
 
 
@@ -37,6 +39,7 @@ def in_readme(text: str, folder: Path, config: Config, preset: str) -> str:
 
 def render(folder: Path, config: Config, preset: str) -> str:
     evidence, evaluated, sentences = _told(folder, config, preset)
+    elsewhere = ledger.runs_elsewhere(folder, config, preset)
     environment = jinja2.Environment(
         autoescape=False,  # noqa: S701 it is Markdown
         undefined=jinja2.StrictUndefined,
@@ -49,12 +52,32 @@ def render(folder: Path, config: Config, preset: str) -> str:
         preset=preset,
         sentences=sentences,
         of=Numbers(evidence.runs, evidence.summary, config),
+        reduced={
+            name: Numbers(runs, results.summarise(runs, config), config)
+            for name, runs in elsewhere.items()
+        },
+        choices=choices(ledger.to_frame(evidence.runs, config, elsewhere), config),
+        notable=NOTABLE,
         claims={claim.id: outcome for claim, outcome in evaluated},
         statuses=(FAILS, HOLDS, UNDECIDED),
         theorems=evidence.findings,
         scenarios=config.tables["table2"].scenarios,
         title=style.scenario_title,
     )
+
+
+def choices(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
+    """What was measured of the ambiguities: one line a comparison, the largest effect first.
+
+    Columns topic, name, scenario, n, AA and MRR (differences).
+    """
+    lines = overviews.compared(differences[differences.n > 0], config)
+    about = ["topic", "name", "scenario", "n"]
+    table = lines.pivot_table(index=about, columns="metric", values="difference").reset_index()
+    if "AA" not in table:
+        return pd.DataFrame(columns=[*about, "AA", "MRR"])
+    table = table[table.AA.notna()]
+    return table.sort_values("AA", key=lambda column: -column.abs(), kind="stable")
 
 
 def _told(
@@ -116,6 +139,10 @@ class Numbers:
         grid = self.config.tables["table2"]
         cells = [(row, f"table2/{scenario}/{row}") for row in (*grid.methods, *grid.references)]
         return [(style.title(self.config, row), cell) for row, cell in cells if self.ran(cell)]
+
+    def compared(self) -> list[str]:
+        """Scenarios of Table 2 where there is something to compare."""
+        return [name for name in self.config.tables["table2"].scenarios if len(self.rows(name)) > 1]
 
     def largest_share(self, scenario: str) -> float:
         """The largest c2/c1 that the published rule gives, over similarities from 0 to 1."""
