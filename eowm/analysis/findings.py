@@ -140,6 +140,12 @@ class Numbers:
         cells = [(row, f"table2/{scenario}/{row}") for row in (*grid.methods, *grid.references)]
         return [(style.title(self.config, row), cell) for row, cell in cells if self.ran(cell)]
 
+    def published_above_joint(self, scenario: str) -> list[str]:
+        """Rows whose AA in the paper is above our joint training, with the number."""
+        here = self.summary
+        here = here[(here.table == "table2") & (here.scenario == scenario) & here.paper_above]
+        return [f"{style.title(self.config, at.row)} ({at.paper:.4f})" for at in here.itertuples()]
+
     def compared(self) -> list[str]:
         """Scenarios of Table 2 where there is something to compare."""
         return [name for name in self.config.tables["table2"].scenarios if len(self.rows(name)) > 1]

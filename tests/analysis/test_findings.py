@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import make_record, matrix, store
 
 from eowm import metrics
 from eowm.analysis import findings
@@ -69,6 +70,39 @@ def test_a_gain_would_be_told(config, copied) -> None:
     assert none not in then
     assert missing not in then
     assert "by the 95 % interval, on: Shuffled MNIST (10 tasks)." in then
+
+
+def test_a_published_number_above_joint_training_is_told(config, copied) -> None:
+    """The paper has 0.8223 for EOWM on CIFAR-10 and 0.5316 for OWM."""
+    told = "The paper's EOWM (0.8223) above joint training, CIFAR-10 (5 tasks)"
+    assert told not in findings.render(copied, config, "paper")
+    accuracy = matrix(5, 0.75, 0.0, "joint")
+    store(make_record(config, "table2/cifar10-5/joint", accuracy=accuracy), copied / "records")
+    assert told in findings.render(copied, config, "paper")
+
+
+def test_a_reduced_budget_stands_apart(config, tmp_path) -> None:
+    for preset in ("paper", "tenth"):
+        (tmp_path / preset / "records").mkdir(parents=True)
+    for row, start in (("owm", 0.31), ("eowm", 0.32)):
+        cell, accuracy = f"table2/cifar100-2/{row}", matrix(2, start, 0.0)
+        record = make_record(config, cell, preset="tenth", accuracy=accuracy)
+        store(record, tmp_path / "tenth" / "records")
+    page = findings.render(tmp_path / "paper", config, "paper")
+    apart = page.partition("### With fewer epochs")[2].partition("\n## ")[0]
+    assert "| OWM | 0.3100 (1) |" in apart
+    assert page.count("0.3100") == apart.count("0.3100") == 2  # AA, and right after a task
+    assert "There is no result yet" in page
+
+
+def test_choices_are_ordered_by_what_they_do(config, copied) -> None:
+    now = findings.render(copied, config, "paper")
+    section = now.partition("## What the paper leaves open")[2].partition("\n## ")[0]
+    effects = [
+        abs(float(line.split("|")[4])) for line in section.splitlines() if " tasks) | " in line
+    ]
+    assert effects == sorted(effects, reverse=True)
+    assert effects[-1] >= findings.NOTABLE
 
 
 def test_without_records_no_number_is_shown(config, tmp_path) -> None:
