@@ -12,7 +12,7 @@ Matrix = Sequence[Row]
 
 
 def average_accuracy(matrix: Matrix) -> float | None:
-    """AA (Eq. 12): mean over tasks of acc_{i,N}, after the last task."""
+    """AA: mean over tasks of acc_{i,N}, after the last task."""
     last = matrix[-1]
     return None if last is None else sum(last) / len(last)
 
@@ -23,7 +23,7 @@ def average_accuracy_so_far(matrix: Matrix) -> list[float | None]:
 
 
 def memory_retention(matrix: Matrix) -> float | None:
-    """MRR (Eq. 13): mean over i < N of acc_{i,N} / acc_{i,max}, the maximum over task ends t ≥ i.
+    """MRR: mean over i < N of acc_{i,N} / acc_{i,max}, the maximum over task ends t ≥ i.
 
     0/0 counts as 0: nothing was learnt, so nothing is retained.
     """
@@ -38,7 +38,7 @@ def memory_retention(matrix: Matrix) -> float | None:
 
 
 def backward_transfer(matrix: Matrix) -> float | None:
-    """BWT (Eq. 14): mean over i < N of acc_{i,N} − acc_{i,i}."""
+    """BWT: mean over i < N of acc_{i,N} − acc_{i,i}."""
     rows = _complete(matrix)
     if rows is None or len(rows) < 2:
         return None
@@ -47,7 +47,7 @@ def backward_transfer(matrix: Matrix) -> float | None:
 
 
 def forgetting(matrix: Matrix) -> float | None:
-    """FM (Eq. 15): mean over i < N of max_{i ≤ t < N} acc_{i,t} − acc_{i,N}."""
+    """FM: mean over i < N of max_{i ≤ t < N} acc_{i,t} − acc_{i,N}."""
     rows = _complete(matrix)
     if rows is None or len(rows) < 2:
         return None

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from eowm.analysis import style
 from eowm.analysis.figures import CAPTION_LINE, caption, empty
-from eowm.config import Config
+from eowm.config import ABLATION, Config
 
 # --- ambiguities: differences with their intervals ----------------------------------------------
 
@@ -69,19 +69,25 @@ def compared(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
     """With the scenario and its limits, and a name for the pair of rows."""
     scenarios, names = [], []
     for line in differences.itertuples():
-        variant, default = _row(config, line.variant), _row(config, line.default)
-        plain = default == style.title(config, "eowm") or variant.startswith(f"{default}, ")
-        names.append(variant if plain else f"{variant} − {default}")
+        variant, default = _row(line.variant), _row(line.default)
+        title = _title(config, variant)
+        # What is said of a method needs no second name if it is the method as it stands.
+        plain = default in config.methods and default == variant[: len(default)]
+        names.append(title if plain else f"{title} − {_title(config, default)}")
         scenario = style.scenario_title(line.variant.split("/")[1])
         scenarios.append(", ".join(filter(None, (scenario, line.limits))))
     return differences.assign(scenario=scenarios, name=names)
 
 
-def _row(config: Config, cell: str) -> str:
-    """The title of a cell's row; what follows a comma is another reading of the same records."""
-    row, comma, reading = cell.split("/")[2].partition(", ")
-    if row.partition(":")[0] not in config.methods:
-        row = f"eowm:{row}"  # Table 3 names its rows by the variant alone
+def _row(cell: str) -> str:
+    """A cell's row; Table 3 names its rows by the variant alone."""
+    table, _, row = cell.split("/")
+    return f"eowm:{row}" if table == ABLATION else row
+
+
+def _title(config: Config, row: str) -> str:
+    """What follows a comma is another reading of the same records."""
+    row, comma, reading = row.partition(", ")
     return style.title(config, row) + comma + reading
 
 

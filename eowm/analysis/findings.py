@@ -15,6 +15,7 @@ from eowm.analysis import claims, ledger, results, style
 from eowm.analysis import evidence as overviews
 from eowm.analysis.claims import Claim, Evidence, Outcome
 from eowm.analysis.report import verdict
+from eowm.analysis.results import LETTER
 from eowm.analysis.statistics import SIGNS, paired
 from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
 from eowm.config import Config
@@ -23,6 +24,7 @@ from eowm.methods.coefficients import published_c1, published_c2
 
 TEMPLATE = Path(__file__).parent / "findings.md.j2"
 NOTABLE = 0.01  # a choice that moves AA by less is told in a word
+NOTHING = 0.0005  # and by less than this, not at all
 BLOCK = ("<!-- result: made by `eowm findings` -->", "<!-- end of result -->")  # in the README
 
 
@@ -40,6 +42,11 @@ def in_readme(text: str, folder: Path, config: Config, preset: str) -> str:
 def render(folder: Path, config: Config, preset: str) -> str:
     evidence, evaluated, sentences = _told(folder, config, preset)
     elsewhere = ledger.runs_elsewhere(folder, config, preset)
+    numbers = {
+        name: Numbers.of(runs, config)
+        for name, runs in {preset: evidence.runs, **elsewhere}.items()
+    }
+    measured = choices(ledger.to_frame(evidence.runs, config, elsewhere), config)
     environment = jinja2.Environment(
         autoescape=False,  # noqa: S701 it is Markdown
         undefined=jinja2.StrictUndefined,
@@ -51,13 +58,14 @@ def render(folder: Path, config: Config, preset: str) -> str:
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         preset=preset,
         sentences=sentences,
-        of=Numbers(evidence.runs, evidence.summary, config),
-        reduced={
-            name: Numbers(runs, results.summarise(runs, config), config)
-            for name, runs in elsewhere.items()
-        },
-        choices=choices(ledger.to_frame(evidence.runs, config, elsewhere), config),
+        of=numbers.pop(preset),
+        reduced=numbers,
+        large=measured[measured["size"] >= NOTABLE],
+        little=measured[measured["size"].between(NOTHING, NOTABLE, inclusive="left")],
+        unchanged=measured[measured["size"] < NOTHING],
         notable=NOTABLE,
+        nothing=NOTHING,
+        signed=lambda value: "" if pd.isna(value) else f"{value:+.4f}",
         claims={claim.id: outcome for claim, outcome in evaluated},
         statuses=(FAILS, HOLDS, UNDECIDED),
         theorems=evidence.findings,
@@ -69,15 +77,16 @@ def render(folder: Path, config: Config, preset: str) -> str:
 def choices(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
     """What was measured of the ambiguities: one line a comparison, the largest effect first.
 
-    Columns topic, name, scenario, n, AA and MRR (differences).
+    Columns topic, name, scenario, n, AA, MRR (differences) and size, that of AA if there is one.
     """
     lines = overviews.compared(differences[differences.n > 0], config)
     about = ["topic", "name", "scenario", "n"]
-    table = lines.pivot_table(index=about, columns="metric", values="difference").reset_index()
-    if "AA" not in table:
-        return pd.DataFrame(columns=[*about, "AA", "MRR"])
-    table = table[table.AA.notna()]
-    return table.sort_values("AA", key=lambda column: -column.abs(), kind="stable")
+    values = [line.set_index(about) for _, line in lines.groupby("metric", sort=False)]
+    table = pd.DataFrame(
+        {name: part.difference for name, part in zip(lines.metric.unique(), values, strict=True)}
+    ).reindex(columns=["AA", "MRR"])
+    table["size"] = table.AA.fillna(table.MRR).abs()
+    return table.sort_values("size", ascending=False, kind="stable").reset_index()
 
 
 def _told(
@@ -91,16 +100,24 @@ def _told(
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the template asks for; cells go by their names."""
+    """What the template asks for; cells go by their names. Runs with other settings than
+    config.yaml has now count as not run."""
 
     runs: pd.DataFrame
     summary: pd.DataFrame
     config: Config
 
+    @classmethod
+    def of(cls, runs: pd.DataFrame, config: Config) -> "Numbers":
+        fresh = runs[~runs.stale.astype(bool)]
+        return cls(fresh, results.summarise(fresh, config), config)
+
     def ours(self, cell: str, metric: str = "AA") -> str:
         line = self._line(cell, metric)
         if line is None or not line.n:
-            return "not run"
+            failed = line is not None and LETTER["failed"] in line.marks
+            undefined = line is not None and LETTER["not defined"] in line.marks
+            return "failed" if failed else "–" if undefined else "not run"
         spread = "" if line.n < 2 else f" ± {line.high - line.mean:.4f}"
         return f"{line.mean:.4f}{spread} ({line.n})"
 
@@ -125,20 +142,31 @@ class Numbers:
     def difference(self, first: str, second: str, metric: str = "AA") -> str:
         return str(paired(self.runs, first, second, metric))
 
-    def gains(self) -> list[tuple[str, int | None]]:
-        """Scenarios where EOWM and OWM have run, and the sign of EOWM − OWM (AA); 0: not told."""
+    def gains(self, second: str) -> list[tuple[str, int | None]]:
+        """Scenarios where EOWM and a row have run, and the sign of the difference in AA; 0: not
+        told apart."""
         found = []
         for scenario in self.config.tables["table2"].scenarios:
-            first, second = (f"table2/{scenario}/{row}" for row in ("eowm", "owm"))
-            if self.ran(first, second):
-                found.append((scenario, paired(self.runs, first, second, "AA").sign))
+            ours, other = (f"table2/{scenario}/{row}" for row in ("eowm", second))
+            if self.ran(ours, other):
+                found.append((scenario, paired(self.runs, ours, other, "AA").sign))
         return found
 
     def rows(self, scenario: str) -> list[tuple[str, str]]:
-        """Title and cell of every row of Table 2 that has run."""
+        """Title and cell of every row of Table 2; none where none has run."""
         grid = self.config.tables["table2"]
-        cells = [(row, f"table2/{scenario}/{row}") for row in (*grid.methods, *grid.references)]
-        return [(style.title(self.config, row), cell) for row, cell in cells if self.ran(cell)]
+        cells = {row: f"table2/{scenario}/{row}" for row in (*grid.methods, *grid.references)}
+        if not any(self.ran(cell) for cell in cells.values()):
+            return []
+        return [(style.title(self.config, row), cell) for row, cell in cells.items()]
+
+    def epochs(self, cell: str, preset: str) -> str:
+        """Of a task: how many the preset runs, of how many."""
+        ours, full = (
+            self.config.resolve(self.config.cell(cell), 0, name).training.epochs
+            for name in (preset, "paper")
+        )
+        return f"{ours} of {full}"
 
     def published_above_joint(self, scenario: str) -> list[str]:
         """Rows whose AA in the paper is above our joint training, with the number."""
@@ -148,18 +176,23 @@ class Numbers:
 
     def compared(self) -> list[str]:
         """Scenarios of Table 2 where there is something to compare."""
-        return [name for name in self.config.tables["table2"].scenarios if len(self.rows(name)) > 1]
+        scenarios = self.config.tables["table2"].scenarios
+        return [name for name in scenarios if sum(self.ran(c) for _, c in self.rows(name)) > 1]
 
     def largest_share(self, scenario: str) -> float:
-        """The largest c2/c1 that the published rule gives, over similarities from 0 to 1."""
+        """The largest c2/c1 that the published rule gives, over similarities from 0 to 1.
+
+        Shuffled tasks are similar ones (P_s); on disjoint ones both cases occur, by layer.
+        """
         cell = self.config.cell(f"table2/{scenario}/eowm")
         settings = self.config.resolve(cell, 0, "paper")
         r, tasks = settings.options["r"], settings.tasks
+        cases = (True,) if settings.stream == "shuffled" else (True, False)
         shares = []
         for s in (i / 20 for i in range(21)):
             for p in (0.25, 0.5, 0.75, 1.0):
                 c1 = published_c1(s, r, p)
-                shares += [published_c2(c1, s, tasks, case) / c1 for case in (True, False)]
+                shares += [published_c2(c1, s, tasks, case) / c1 for case in cases]
         return max(shares)
 
     def _line(self, cell: str, metric: str):

@@ -21,10 +21,11 @@ SMALL, NEAR = 0.005, 0.02  # half a percentage point, two percentage points
 
 RULE = (
     f"A cell is {REPLICATED} (=) if our mean is within {SMALL:g} of the paper's number, or within "
-    f"{NEAR:g} and the number lies inside our 95 % t-interval. It is {CLOSE} (≈) if it is within "
-    f"{NEAR:g}, or if only the width of our interval reaches the number. Otherwise it is "
-    f"{NOT_REPLICATED} (≠). It is {NOT_COMPARABLE} without a run on the real data with the paper's "
-    "budget and the present settings, and where a run of the cell failed."
+    f"{NEAR:g} and the number lies inside our 95 % t-interval, if that is no wider than ±{NEAR:g}. "
+    f"It is {CLOSE} (≈) if it is within {NEAR:g}, otherwise {NOT_REPLICATED} (≠), also by a single "
+    f"run. It is {NOT_COMPARABLE} without a run on the real data with the paper's budget and the "
+    "present settings, where a run of the cell failed, and where our runs scatter so widely that "
+    "the number lies inside their interval although it is farther away."
 )
 
 
@@ -50,9 +51,12 @@ def verdict(
         return NOT_COMPARABLE
     difference = abs(ours - paper) - 1e-12  # 0.005 itself counts as within 0.005
     inside = low is not None and high is not None and low <= paper <= high
-    if difference <= SMALL or (inside and difference <= NEAR):
+    narrow = low is not None and high is not None and (high - low) / 2 <= NEAR + 1e-12
+    if difference <= SMALL or (inside and narrow and difference <= NEAR):
         return REPLICATED
-    return CLOSE if inside or difference <= NEAR else NOT_REPLICATED
+    if difference <= NEAR:
+        return CLOSE
+    return NOT_COMPARABLE if inside else NOT_REPLICATED
 
 
 # --- Paired differences -----------------------------------------------------------------------

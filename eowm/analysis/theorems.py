@@ -69,7 +69,7 @@ def theorem3(result: "theory.Recursion") -> Finding:
     worst = max(result.p, result.q_ort, result.p_eowm, result.projector)
     return Finding(
         "theorem3",
-        "The recursions of Eqs. 9 and 10 give P, Q_ort and P_EOWM.",
+        "The recursions of Eqs. 9 and 10 give P, Q_ort and, with Q = I − the new Q_ort, P_EOWM.",
         f"Over {result.steps} random vectors in {result.size} dimensions, with random "
         f"regularisers, the largest error against the closed forms is {result.p:.0e} for P, "
         f"{result.q_ort:.0e} for Q_ort, {result.p_eowm:.0e} for P_EOWM, and "
@@ -216,8 +216,8 @@ def mean_weight(cases: Sequence["theory.Case"]) -> Finding:
     return Finding(
         "mean-weight",
         "The mean weight vector carries the knowledge of the learnt task (Theorem 3, Appendix A).",
-        f"After task A is learnt from zero, the mean weight vector of the softmax layer is at most "
-        f"{worst:.0e} of the length of its weight vectors.",
+        "While task A is learnt from zero, the mean weight vector of the softmax layer moves by "
+        f"at most {worst:.0e} of the length of its weight vectors: it stays as it was drawn.",
         "refuted for softmax output layers" if worst < EXACT else "not refuted here",
         FAILS if worst < EXACT else UNDECIDED,
     )

@@ -21,7 +21,7 @@ LEAST_SPAN = 0.02  # of an axis: smaller differences are not magnified
 
 
 def figure(runs: pd.DataFrame, config: Config) -> Figure:
-    """FM (Eq. 15) over the mean accuracy right after learning, a panel per scenario.
+    """FM over the mean accuracy right after learning, a panel per scenario.
 
     Joint training has no order of tasks and so neither number.
     """

@@ -143,6 +143,16 @@ def test_differences(tmp_path, grid, off, status):
     assert "+0.0058" in found.published
 
 
+def test_a_wide_interval_confirms_no_difference(tmp_path, grid):
+    for seed, gain in enumerate((-0.01, 0.01)):
+        for row, accuracy in (("owm", 0.9), ("eowm", 0.9 + gain)):
+            cell = f"table2/shuffled-mnist-3/{row}"
+            store(make_record(grid, cell, seed, accuracy=matrix(3, accuracy, 0.0)), tmp_path)
+    wide = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    given = {"metric": "AA", **SHUFFLED, "scenarios": SCENARIOS[:1]}
+    assert claims.CHECKS["differences"](wide, **given).status == "undecided"
+
+
 @pytest.mark.parametrize(("later", "status"), [(0.93, "holds"), (0.905, "fails")])
 def test_grows(tmp_path, grid, later, status):
     accuracies = two({"owm": 0.9, "eowm": 0.91}) | two({"owm": 0.9, "eowm": later}, SCENARIOS[1])
@@ -182,6 +192,13 @@ def test_below_joint(tmp_path, grid, joint, status):
     assert outcome("below_joint", tmp_path, grid, values, {}).status == status
 
 
+@pytest.mark.parametrize(("joint", "status"), [(0.81, "undecided"), (0.80, "fails")])
+def test_one_joint_run_refutes_only_what_is_far_above(tmp_path, grid, joint, status):
+    """0.8223 is 0.0123 and 0.0223 above."""
+    values = two({"joint": joint}, "cifar10-5")
+    assert outcome("below_joint", tmp_path, grid, values, {}, seeds=(0,)).status == status
+
+
 # --- Table 3 --------------------------------------------------------------------------------------
 
 SHAPES = {
@@ -210,6 +227,23 @@ def test_shape_of_the_ablation(tmp_path, grid, check, shape, status):
               for name, value in zip(names, SHAPES[shape], strict=True)}  # fmt: skip
     given = {"metric": "AA", "scenario": "disjoint-mnist-2"}
     assert outcome(check, tmp_path, grid, values, given).status == status
+
+
+@pytest.mark.parametrize(("step", "status"), [(0.0002, "undecided"), (-0.0004, "fails")])
+def test_a_step_that_the_paper_prints_smaller_is_not_too_small(tmp_path, grid, monkeypatch, step,
+                                                               status):  # fmt: skip
+    """Steps of 0.0004, as on similar tasks: an interval that reaches them refutes nothing."""
+    table = paper.table3()
+    table = table.assign(value=table.value.mask(table.metric == "AA", 0.97 + 0.008 * table.w2))
+    monkeypatch.setattr(paper, "table3", lambda: table)
+    for seed, noise in enumerate((-0.0001, 0.0, 0.0001)):
+        for i, name in enumerate(("w2-0.05", "w2-0.10", "w2-0.15")):
+            accuracy = matrix(2, 0.9 + i * (step + noise), 0.0)
+            record = make_record(grid, f"table3/disjoint-mnist-2/{name}", seed, accuracy=accuracy)
+            store(record, tmp_path)
+    found = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    given = {"metric": "AA", "scenario": "disjoint-mnist-2"}
+    assert claims.CHECKS["rises"](found, **given).status == status
 
 
 def test_the_papers_table_contradicts_its_own_text():
@@ -247,6 +281,23 @@ def test_a_net_that_never_learns_misleads_each_measure(tmp_path, grid, metric):
     assert "table2/shuffled-mnist-3/owm − eowm" in found.evidence[0]
     found = outcome("does_not_mislead", tmp_path / "b", grid, values, {"metric": metric})
     assert found.status == "fails"
+
+
+def test_of_many_pairs_one_may_be_better_by_chance(tmp_path, grid):
+    """p = 0.04 of one pair counts if it is the only one asked, not if it is one of three."""
+    for seed, noise in enumerate((0.0, 0.005, 0.010)):
+        for row, accuracy, slope in (("owm", 0.3, 0.03), ("eowm", 0.9, 0.05 + noise)):
+            rows = matrix(3, accuracy, slope)
+            store(
+                make_record(grid, f"table2/shuffled-mnist-3/{row}", seed, accuracy=rows), tmp_path
+            )
+    one = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    assert claims.CHECKS["misleads"](one, metric="BWT").status == "holds"
+    for seed in range(3):
+        rows = matrix(3, 0.98, 0.001 + 0.001 * seed)
+        store(make_record(grid, "table2/shuffled-mnist-3/ewc", seed, accuracy=rows), tmp_path)
+    several = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    assert claims.CHECKS["misleads"](several, metric="BWT").status == "undecided"
 
 
 def test_without_such_a_net_it_takes_the_whole_grid(tmp_path, grid):

@@ -102,3 +102,16 @@ def test_mrr_of_every_epoch_by_hand(tmp_path, whole):
     (found,) = ledger.measure(runs, whole, entry(59))
     ends, epochs = (0.6 / 0.8 + 1) / 2, (0.6 / 0.9 + 1) / 2
     assert found.differences[0].mean == pytest.approx(epochs - ends)
+
+
+def test_mrr_of_ends_of_tasks_by_hand(tmp_path, whole):
+    """A task that gets better after its end: 0.8 at its end, 0.9 at best, 0.85 in the end."""
+    rows = [[0.8, 0, 0], [0.9, 0.5, 0], [0.85, 0.5, 0.9]]
+    improving, steady = "table2/shuffled-mnist-3/er-mir", "table2/shuffled-mnist-3/owm"
+    store(make_record(whole, improving, accuracy=rows), tmp_path)
+    store(make_record(whole, steady, accuracy=matrix(3, 0.9, 0.0)), tmp_path)
+    runs = results.collect(tmp_path, whole, "paper")
+    (found,) = ledger.measure(runs, whole, entry(58))  # nothing changes for the other
+    assert found.default == improving
+    best, ends = (0.85 / 0.9 + 1) / 2, (0.85 / 0.8 + 1) / 2
+    assert found.differences[0].mean == pytest.approx(ends - best)

@@ -146,7 +146,7 @@ def test_it_links_the_notebooks(page):
 def test_the_papers_preset_is_comparable(tmp_path, config):
     fill(tmp_path / "records", config, "paper")
     text = report.write(tmp_path, config, "paper").read_text()
-    assert "All results were made on the real data" in text
+    assert "All results of the tables were made on the real data" in text
 
 
 def test_same_records_same_page(tmp_path, config):

@@ -82,12 +82,13 @@ def test_paired_table_has_the_papers_differences(tmp_path, both):
     ("ours", "low", "high", "published", "comparable", "expected"),
     [
         (0.505, 0.504, 0.506, 0.500, True, REPLICATED),  # 0.005 away, outside the interval
-        (0.515, 0.490, 0.540, 0.500, True, REPLICATED),  # inside the interval
+        (0.515, 0.495, 0.535, 0.500, True, REPLICATED),  # inside the interval of ±0.02
+        (0.515, 0.490, 0.540, 0.500, True, CLOSE),  # inside, but ±0.025 is too wide to count
         (0.515, 0.510, 0.520, 0.500, True, CLOSE),  # outside, but within 0.02
         (0.520, None, None, 0.500, True, CLOSE),  # one run, no interval
         (0.505, None, None, 0.500, True, REPLICATED),
         (0.521, None, None, 0.500, True, NOT_REPLICATED),
-        (0.600, 0.400, 0.800, 0.500, True, CLOSE),  # only the width of the interval reaches it
+        (0.600, 0.400, 0.800, 0.500, True, NOT_COMPARABLE),  # far away, yet inside: too few runs
         (0.600, 0.590, 0.610, 0.500, True, NOT_REPLICATED),
         (0.500, 0.490, 0.510, 0.500, False, NOT_COMPARABLE),
         (None, None, None, 0.500, False, NOT_COMPARABLE),

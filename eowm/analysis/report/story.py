@@ -76,7 +76,8 @@ def _metric(line) -> dict[str, Any]:
 
 
 def _pairs(cell: Cell, runs: pd.DataFrame) -> list[str]:
-    """EOWM against OWM and against its control, seed by seed."""
+    """EOWM against OWM and against its control, seed by seed, with the present settings."""
+    runs = runs[~runs.stale.astype(bool)]
     place = f"{cell.table}/{cell.scenario}"
     found = [
         (second, metric, paired(runs, f"{place}/{first}", f"{place}/{second}", metric))

@@ -23,12 +23,13 @@ def sentences(
 
 def _comparable(runs: pd.DataFrame) -> str:
     """May these numbers be compared with the paper's at all?"""
+    runs = runs[runs.in_grid]
     complete = runs[runs.status == results.COMPLETE]
     comparable = int(complete.comparable.sum())
     if complete.empty:
         return "There is no result yet."
     if comparable == len(complete):
-        return "All results were made on the real data with the paper's budget:"
+        return "All results of the tables were made on the real data with the paper's budget:"
     reasons = {
         "reduced budget": (complete.budget == "reduced").any(),
         "stand-in data": complete.standin.any(),
@@ -40,6 +41,8 @@ def _comparable(runs: pd.DataFrame) -> str:
 
 
 def _state(runs: pd.DataFrame) -> str:
+    """Of the grid: records of other cells are no part of its tables."""
+    runs = runs[runs.in_grid]
     complete = int((runs.status == results.COMPLETE).sum())
     missing = int((runs.status == results.NOT_RUN).sum())
     failed = len(runs) - complete - missing
