@@ -63,6 +63,7 @@ def render(folder: Path, config: Config, preset: str) -> str:
         large=measured[measured["size"] >= NOTABLE],
         little=measured[measured["size"].between(NOTHING, NOTABLE, inclusive="left")],
         unchanged=measured[measured["size"] < NOTHING],
+        unstated=_unstated(measured),
         notable=NOTABLE,
         nothing=NOTHING,
         signed=lambda value: "" if pd.isna(value) else f"{value:+.4f}",
@@ -77,16 +78,22 @@ def render(folder: Path, config: Config, preset: str) -> str:
 def choices(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
     """What was measured of the ambiguities: one line a comparison, the largest effect first.
 
-    Columns topic, name, scenario, n, AA, MRR (differences) and size, that of AA if there is one.
+    Columns number, topic, name, scenario, n, AA and MRR (differences), and size: |AA|, or |MRR|.
     """
     lines = overviews.compared(differences[differences.n > 0], config)
-    about = ["topic", "name", "scenario", "n"]
-    values = [line.set_index(about) for _, line in lines.groupby("metric", sort=False)]
-    table = pd.DataFrame(
-        {name: part.difference for name, part in zip(lines.metric.unique(), values, strict=True)}
-    ).reindex(columns=["AA", "MRR"])
+    about = ["number", "topic", "name", "scenario", "n"]
+    table = lines.set_index([*about, "metric"]).difference.unstack("metric")
+    table = table.reindex(columns=["AA", "MRR"])
     table["size"] = table.AA.fillna(table.MRR).abs()
     return table.sort_values("size", ascending=False, kind="stable").reset_index()
+
+
+def _unstated(measured: pd.DataFrame) -> float:
+    """How far settings that the paper does not state move AA where Table 3 shows dissimilar tasks:
+    network (32), the epoch that is kept (54), rate, epochs and α (75); 0 where nothing was run."""
+    scenario = style.scenario_title("disjoint-mnist-2")
+    here = measured[measured.number.isin((32, 54, 75)) & (measured.scenario == scenario)]
+    return float(here.AA.abs().max()) if here.AA.notna().any() else 0.0
 
 
 def _told(
@@ -128,6 +135,12 @@ class Numbers:
     def sign(self, cell: str, metric: str = "AA") -> str:
         line = self._line(cell, metric)
         return "" if line is None else SIGNS.get(line.verdict, "")
+
+    def published_range(self, scenario: str) -> float:
+        """From the lowest to the highest AA that the paper prints for a scenario of Table 3."""
+        here = self.summary[(self.summary.table == "table3") & (self.summary.metric == "AA")]
+        printed = here[here.scenario == scenario].paper
+        return float(printed.max() - printed.min())
 
     def above_paper(self, cell: str, metric: str = "AA") -> float:
         """By how much; 0 where there is nothing to compare."""
