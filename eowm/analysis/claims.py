@@ -456,7 +456,7 @@ def misleads(evidence: Evidence, metric: str) -> Outcome:
     cells = [f"table2/{line.scenario}/{line.row}" for line in grid.itertuples()
              if line.row != results.CEILING]  # fmt: skip
     missing = evidence.missing(cells, metric)
-    agrees = f"{metric} agrees with AA in all {asked} pairs that AA separates clearly"
+    agrees = f"beyond chance, {metric} prefers the less accurate method in none of {asked} pairs"
     if missing:
         return Outcome(UNDECIDED, f"{agrees}, but {_lacking(missing)}", missing=missing)
     return Outcome(FAILS if asked else UNDECIDED, agrees)
