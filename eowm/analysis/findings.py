@@ -23,7 +23,7 @@ from eowm.errors import ConfigError
 from eowm.methods.coefficients import published_c1, published_c2
 
 TEMPLATE = Path(__file__).parent / "findings.md.j2"
-NOTABLE = 0.01  # a choice that moves AA by less is told in a word
+NOTABLE = 0.02  # a choice that moves AA by less is told in a word
 NOTHING = 0.0005  # and by less than this, not at all
 BLOCK = ("<!-- result: made by `eowm findings` -->", "<!-- end of result -->")  # in the README
 
