@@ -123,6 +123,14 @@ def test_the_three_sentences_follow_from_the_records(tmp_path, config):
     )
     assert "3 not replicated, 12 not comparable." in text
     assert "EOWM and OWM cannot be compared yet." in text
+    assert "Above our joint training" not in text
+
+
+def test_a_published_number_above_joint_training_is_told(tmp_path, config):
+    record = make_record(config, "table2/cifar10-5/joint", accuracy=matrix(5, 0.5, 0.0, "joint"))
+    store(record, tmp_path / "records")
+    text = report.write(tmp_path, config, "paper").read_text()
+    assert "0.5316 of OWM on CIFAR-10 (5 tasks), where joint training reaches 0.5000." in text
 
 
 def test_tables_have_scoped_headers_and_scroll_inside(page):

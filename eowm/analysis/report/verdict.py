@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 import pandas as pd
 
-from eowm.analysis import results
+from eowm.analysis import results, style
 from eowm.analysis.claims import Claim, Outcome
 from eowm.analysis.statistics import CLOSE, NOT_COMPARABLE, NOT_REPLICATED, REPLICATED, paired
 from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
@@ -55,10 +55,19 @@ def _agreement(summary: pd.DataFrame) -> str:
     other = int(counts.get(NOT_COMPARABLE, 0))
     parts = ", ".join(f"{count} {name}" for name, count in judged.items())
     total = sum(judged.values()) + other
-    return (
+    told = (
         f"Of the {total} numbers that the paper prints for these cells, {parts}, "
         f"{other} {NOT_COMPARABLE}."
     )
+    above = summary[summary.paper_above.astype(bool)]
+    if above.empty:
+        return told
+    names = ", ".join(
+        f"{at.paper:.4f} of {at.row.upper()} on {style.scenario_title(at.scenario)}, where joint "
+        f"training reaches {at.ceiling:.4f}"
+        for at in above.itertuples()
+    )
+    return f"{told} Above our joint training, as no class-incremental number should be: {names}."
 
 
 def _claims(runs: pd.DataFrame, evaluated: Sequence[tuple[Claim, Outcome]]) -> str:
