@@ -70,7 +70,8 @@ class Jobs(Strict):
         1440, gt=0, description="longest time limit of a job; the next attempt goes on from there"
     )
     costs: dict[Literal["mnist", "cifar10", "cifar100"], dict[str, Cost]] = Field(
-        description="by dataset and method; `default` for a method that was not measured"
+        description="by dataset and method, or `method:variant` where a variant costs more; "
+        "`default` for a method that was not measured"
     )
     gpu_speedup: dict[Literal["mnist", "cifar10", "cifar100"], Annotated[float, Field(gt=0)]] = (
         Field(
@@ -78,9 +79,9 @@ class Jobs(Strict):
         )
     )
 
-    def cost(self, dataset: str, method: str) -> Cost:
+    def cost(self, dataset: str, method: str, variant: str | None = None) -> Cost:
         measured = self.costs[dataset]  # type: ignore[index]
-        return measured.get(method, measured["default"])
+        return measured.get(f"{method}:{variant}") or measured.get(method) or measured["default"]
 
 
 class Family(Strict):
@@ -196,8 +197,13 @@ class Config(Strict):
         for dataset in {family.dataset for family in self.families.values()}:
             _known(dataset, self.jobs.costs, "dataset in jobs.costs")
             _known("default", self.jobs.costs[dataset], f"method in jobs.costs.{dataset}")
-            for name in self.jobs.costs[dataset].keys() - {"default"}:
-                _known(name, OPTIONS, f"jobs.costs.{dataset}.{name}: method")
+            for row in self.jobs.costs[dataset].keys() - {"default"}:
+                name, _, variant_name = row.partition(":")
+                where = f"jobs.costs.{dataset}.{row}"
+                _known(name, OPTIONS, f"{where}: method")
+                if variant_name:
+                    _known(name, self.methods, f"{where}: method")
+                    _known(variant_name, self.methods[name].variants, f"{where}: variant")
         for cell in self.cells():
             for name in self.presets:
                 self.resolve(cell, seed=0, preset=name)

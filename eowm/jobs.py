@@ -26,7 +26,7 @@ class Needs:
 def needs(config: Config, cell: Cell, preset: str, seeds: int = 1, attempt: int = 1) -> Needs:
     """Of one job that trains so many seeds one after the other; a further attempt gets more."""
     settings = config.resolve(cell, 0, preset)
-    cost = config.jobs.cost(settings.dataset, settings.method)
+    cost = config.jobs.cost(settings.dataset, settings.method, settings.variant)
     seconds = seeds * _images(settings) / cost.images_per_second
     minutes = attempt * (START_MINUTES + math.ceil(MARGIN * seconds / 60))
     return Needs(min(minutes, config.jobs.max_minutes), attempt * cost.mem_mb, cost.gpu)
@@ -42,7 +42,7 @@ class Estimate:
 
 def estimate(config: Config, cell: Cell, preset: str) -> Estimate:
     settings = config.resolve(cell, 0, preset)
-    speed = config.jobs.cost(settings.dataset, settings.method).images_per_second
+    speed = config.jobs.cost(settings.dataset, settings.method, settings.variant).images_per_second
     hours = _images(settings) / speed / 3600
     return Estimate(hours, hours / config.jobs.gpu_speedup.get(settings.dataset, 1.0))
 

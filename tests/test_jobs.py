@@ -3,7 +3,8 @@
 import pytest
 
 from eowm import jobs
-from eowm.config import Cell, parse_config
+from eowm.config import Cell, load_config, parse_config
+from eowm.errors import ConfigError
 
 
 @pytest.fixture
@@ -88,3 +89,13 @@ def test_an_epoch_of_few_images_is_short(config):
     speed = config.jobs.cost("mnist", "er-mir").images_per_second
     found = jobs.estimate(config, cell, "paper")
     assert found.core_hours == pytest.approx((3 * 1000 + 3 * 20_000 / 3) / speed / 3600)
+
+
+def test_a_variant_that_costs_more_has_its_own_entry(config) -> None:
+    wide, plain = (config.jobs.cost("mnist", "eowm", variant) for variant in ("wide", "rate-0.1"))
+    assert wide.images_per_second < plain.images_per_second / 10
+    assert plain == config.jobs.cost("mnist", "eowm")
+    with pytest.raises(ConfigError, match="variant 'broad' is unknown"):
+        costs = config.jobs.model_dump()["costs"]
+        costs["mnist"]["eowm:broad"] = costs["mnist"]["eowm"]
+        load_config(overlay={"jobs": config.jobs.model_dump() | {"costs": costs}})

@@ -89,13 +89,13 @@ def test_a_row_without_a_run_is_named_and_one_with_other_settings_does_not_count
     assert "| PGMA | not run | 0.9814 |" in page
 
 
-def test_a_published_number_above_joint_training_is_told(config, copied) -> None:
+def test_a_published_number_above_joint_training_is_told(config, tmp_path) -> None:
     """The paper has 0.8223 for EOWM on CIFAR-10 and 0.5316 for OWM."""
     told = "The paper's EOWM (0.8223) above joint training, CIFAR-10 (5 tasks)"
-    assert told not in findings.render(copied, config, "paper")
+    assert told not in findings.render(tmp_path, config, "paper")
     accuracy = matrix(5, 0.75, 0.0, "joint")
-    store(make_record(config, "table2/cifar10-5/joint", accuracy=accuracy), copied / "records")
-    assert told in findings.render(copied, config, "paper")
+    store(make_record(config, "table2/cifar10-5/joint", accuracy=accuracy), tmp_path / "records")
+    assert told in findings.render(tmp_path, config, "paper")
 
 
 def test_a_reduced_budget_stands_apart(config, tmp_path) -> None:
