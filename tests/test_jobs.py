@@ -95,7 +95,7 @@ def test_a_variant_that_costs_more_has_its_own_entry(config) -> None:
     wide, plain = (config.jobs.cost("mnist", "eowm", variant) for variant in ("wide", "rate-0.1"))
     assert wide.images_per_second < plain.images_per_second / 10
     assert plain == config.jobs.cost("mnist", "eowm")
+    changed = config.jobs.model_dump()
+    changed["costs"]["mnist"]["eowm:broad"] = changed["costs"]["mnist"]["eowm"]
     with pytest.raises(ConfigError, match="variant 'broad' is unknown"):
-        costs = config.jobs.model_dump()["costs"]
-        costs["mnist"]["eowm:broad"] = costs["mnist"]["eowm"]
-        load_config(overlay={"jobs": config.jobs.model_dump() | {"costs": costs}})
+        load_config(overlay={"jobs": changed})
