@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from eowm import devices, holds, methods, nets, paths, records
+from eowm import devices, holds, memory, methods, nets, paths, records
 from eowm.checkpoint import Checkpoint
 from eowm.config import Cell, Config
 from eowm.data import store, streams
@@ -41,6 +41,7 @@ def run(
     With `keep`, a finished run can be had again from beside its checkpoint: a job of several runs
     that is killed in one of them loses the records of the others, and must not repeat them.
     """
+    memory.keep_freed()
     with holds.hold(checkpoint.with_suffix(".lock"), out, _tell) as waited:
         data = store.read_manifest(settings.dataset, paths.DATA).sha256
         saved = Checkpoint(checkpoint, f"{settings.hash()} {data}", _tell)
