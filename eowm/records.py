@@ -74,6 +74,10 @@ class Record(Strict):
     data: DataOfRun
     accuracy: list[Row] = Field(description="row t: test accuracy of each task after task t")
     validation: list[Row] = Field(description="the same on the validation images")
+    task_known: list[Row] | None = Field(
+        None, description="the same on test images, choosing among the classes of their own task;"
+        " none where all tasks have the same classes, or in records older than this field",
+    )  # fmt: skip
     best_epoch_accuracy: list[float | None] = Field(
         description="per task, the highest test accuracy after any epoch since it was learnt"
     )

@@ -137,6 +137,7 @@ def train(
         ),
         accuracy=state.accuracy,
         validation=state.validation,
+        task_known=state.task_known,
         best_epoch_accuracy=state.best_epoch_accuracy,
         curves=state.curves,
         metrics=all_metrics(state.accuracy),

@@ -3,6 +3,7 @@
 import copy
 import errno
 import os
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from eowm.data import streams
 from eowm.errors import CheckpointError
 from eowm.progress import Reporter
 from eowm.settings import OPTIONS
-from eowm.training import Loop, seed_everything
+from eowm.training import Loop, evaluate, seed_everything
 
 CASES = [(scenario, method) for method in OPTIONS for scenario in ("shuffled-mnist-3", "cifar10-5")]
 
@@ -35,11 +36,14 @@ def make_loop(settings, data, checkpoint=None) -> Loop:
 def outcome(loop: Loop):
     state = loop.run()
     weights = {k: v.clone() for k, v in loop.method.net.state_dict().items()}
-    return state.accuracy, state.validation, state.curves, state.best_epoch_accuracy, weights
+    measured = (state.accuracy, state.validation, state.curves, state.best_epoch_accuracy)
+    return *measured, state.task_known, weights
 
 
 def same(first, second) -> bool:
-    return first[:4] == second[:4] and all(torch.equal(first[4][k], second[4][k]) for k in first[4])
+    *measured, weights = first
+    *others, other_weights = second
+    return measured == others and all(torch.equal(weights[k], other_weights[k]) for k in weights)
 
 
 @pytest.mark.parametrize(("scenario", "method"), CASES)
@@ -189,6 +193,36 @@ def test_matrix_is_complete_and_curves_cover_every_epoch(resolve, arrays) -> Non
     for t, point in enumerate(last):
         assert point["test_current"] == state.accuracy[t][t]
     assert all(best >= state.accuracy[-1][i] for i, best in enumerate(state.best_epoch_accuracy))
+
+
+def test_with_the_task_known_only_its_classes_are_possible_answers() -> None:
+    images = torch.eye(4)[:, None, None]  # image k is a one in place k
+    split = streams.Split(images, torch.tensor([2, 2, 3, 3]), lambda x: x)
+    scores = torch.tensor(  # of four classes, for each image
+        [[9.0, 0, 2, 1], [0, 9.0, 1, 2], [0, 0, 1, 2], [9.0, 9, 2, 1]]
+    )
+    method = SimpleNamespace(predict=lambda x: x.flatten(1) @ scores)
+    assert evaluate(method, [split, split]) == [0.25, 0.25]
+    # Among 2 and 3: right, wrong, right, wrong; among 1, 2 and 3 the last two errors are others.
+    assert evaluate(method, [split, split], [(2, 3), (1, 2, 3)]) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("method", ["finetune", "pgma", "joint"])
+def test_knowing_the_task_never_hurts_on_disjoint_tasks(resolve, arrays, method) -> None:
+    settings = resolve("cifar10-5", method)
+    state = make_loop(settings, arrays("cifar10")).run()
+    assert len(state.task_known) == len(state.accuracy) == 5
+    for row, told in zip(state.accuracy, state.task_known, strict=True):
+        if row is None:
+            assert told is None
+            continue
+        assert all(easier >= plain for easier, plain in zip(told, row, strict=True))
+    assert sum(state.task_known[-1]) > sum(state.accuracy[-1])
+
+
+def test_where_all_tasks_share_their_classes_there_is_nothing_to_tell(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "finetune")
+    assert make_loop(settings, arrays("mnist")).run().task_known is None
 
 
 def test_joint_training_measures_the_last_row_only(resolve, arrays) -> None:

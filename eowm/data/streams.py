@@ -58,6 +58,7 @@ class Stream:
     tasks: int
     image_shape: tuple[int, ...]
     classes: int
+    labels: list[tuple[int, ...]]  # the classes of each task
     validation: list[Split]
     test: list[Split]
     _training: Callable[[int], Task]
@@ -108,6 +109,7 @@ def build(settings: RunSettings, arrays: Arrays, device: torch.device | str = "c
         tasks=settings.tasks,
         image_shape=tuple(arrays.train_images.shape[1:]),
         classes=classes,
+        labels=groups,
         validation=[cut(validation, i, groups[i]) for i in range(settings.tasks)],
         test=[cut(test, i, groups[i]) for i in range(settings.tasks)],
         _training=lambda i: Task(i, groups[i], cut(train, i, groups[i])),
