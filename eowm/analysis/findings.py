@@ -15,7 +15,7 @@ from eowm.analysis import claims, ledger, results, style
 from eowm.analysis import evidence as overviews
 from eowm.analysis.claims import Claim, Evidence, Outcome
 from eowm.analysis.report import verdict
-from eowm.analysis.results import LETTER
+from eowm.analysis.results import LETTER, TASK_KNOWN
 from eowm.analysis.statistics import SIGNS, paired
 from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
 from eowm.config import Config
@@ -172,6 +172,11 @@ class Numbers:
         if not any(self.ran(cell) for cell in cells.values()):
             return []
         return [(style.title(self.config, row), cell) for row, cell in cells.items()]
+
+    def told_the_task(self, scenario: str) -> list[tuple[str, str]]:
+        """Rows of Table 2 that were also measured with the task known, by title and cell."""
+        lines = ((title, cell, self._line(cell, TASK_KNOWN)) for title, cell in self.rows(scenario))
+        return [(title, cell) for title, cell, line in lines if line is not None and line.n]
 
     def epochs(self, cell: str, preset: str) -> str:
         """Of a task: how many the preset runs, of how many."""

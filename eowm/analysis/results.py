@@ -11,10 +11,11 @@ from eowm import holds, jobs, paper, paths, records
 from eowm.analysis.statistics import COMPLETE, mean, t_interval, verdict
 from eowm.config import Cell, Config
 from eowm.errors import ConfigError, RecordError, nearest
-from eowm.metrics import average_accuracy_so_far
+from eowm.metrics import average_accuracy, average_accuracy_so_far
 from eowm.records import Record
 
-METRICS = ("AA", "MRR", "BWT", "FM", "plasticity")
+TASK_KNOWN = "AA_task_known"  # AA if the net chose among the classes of an image's own task
+METRICS = ("AA", "MRR", "BWT", "FM", "plasticity", TASK_KNOWN)
 NOT_RUN = "not run"
 CEILING = "joint"  # the row that no class-incremental number should exceed
 
@@ -50,7 +51,7 @@ MARKS = (
     Mark("j", ABOVE_JOINT, "above joint training on all tasks at once: wrong until explained"),
     Mark("f", "failed", "a run failed and is not part of the mean"),
     Mark("m", "not run", "a run has no record and is not part of the mean"),
-    Mark("u", "not defined", "the metric needs accuracies that the method does not have"),
+    Mark("u", "not defined", "the metric needs accuracies that the runs do not have"),
 )
 LETTER = {mark.name: mark.letter for mark in MARKS}
 
@@ -93,6 +94,12 @@ def accuracy_so_far(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["table", "scenario", "row", "seed", "tasks", "accuracy"])
 
 
+def metrics_of(record: Record) -> dict[str, float | None]:
+    """Those of `METRICS` that the record has."""
+    known = average_accuracy(record.task_known) if record.task_known else None
+    return {**record.metrics, TASK_KNOWN: known}
+
+
 def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str, Any]:
     cell, data = record.cell, record.data
     stale = _stale(record, config)
@@ -101,7 +108,7 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
         **cell.model_dump(),
         "row": cell.row,
         "status": record.status,
-        **(record.metrics if record.complete else {}),
+        **(metrics_of(record) if record.complete else {}),
         "train_seconds": record.timing.train_seconds,
         "eval_seconds": record.timing.eval_seconds,
         "dataset": data.name,

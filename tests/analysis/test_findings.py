@@ -136,3 +136,14 @@ def test_the_share_of_q_is_at_most_two_hundredths(config) -> None:
     share = numbers.largest_share("shuffled-mnist-10")
     c1 = (1 + 0.99 * math.e) / (1 + math.e)
     assert (1 - c1) * (1 - 2**-10) / c1 <= share < 0.01 / 0.99
+
+
+def test_the_task_known_is_a_column_where_it_was_measured(config, tmp_path) -> None:
+    measured = {"task_known": matrix(5, 0.95, 0.01)}  # its last row is 0.91 to 0.95
+    found = make_record(config, "table2/cifar10-5/eowm", accuracy=matrix(5, 0.9, 0.1))
+    store(found.model_copy(update=measured), tmp_path / "records")
+    store(make_record(config, "table2/shuffled-mnist-3/owm"), tmp_path / "records")
+    page = findings.render(tmp_path, config, "paper")
+    assert page.count("| AA, task known |") == 1
+    (line,) = (line for line in page.splitlines() if line.startswith("| EOWM | 0.7000 (1) |"))
+    assert line.endswith("| 0.9300 (1) |")

@@ -45,7 +45,11 @@ def _story(
     return {
         "title": f"{style.title(config, cell.row)} · {style.scenario_title(cell.scenario)}",
         "colour": style.look(config, cell.row).colour,
-        "metrics": [_metric(line) for line in lines.itertuples()],
+        "metrics": [
+            _metric(line)
+            for line in lines.itertuples()
+            if line.n or line.metric != results.TASK_KNOWN
+        ],
         "pairs": _pairs(cell, runs),
         "runs": [_run(record) for record in files],
         "planned": sorted(int(seed) for seed in here.seed),
@@ -64,7 +68,7 @@ def _story(
 
 def _metric(line) -> dict[str, Any]:
     return {
-        "name": line.metric,
+        "name": line.metric.replace("_", " "),
         "mean": _number(line.mean),
         "half": _number(line.high - line.mean) if line.n > 1 else None,
         "n": line.n,
@@ -102,11 +106,12 @@ def _estimate(here: pd.DataFrame) -> str:
 
 def _run(record: Record) -> dict[str, Any]:
     timing, environment = record.timing, record.environment
+    found = results.metrics_of(record)
     device = f"{environment.get('device')}, threads: {environment.get('threads', 'unknown')}"
     return {
         "seed": record.cell.seed,
         "status": record.status,
-        "metrics": [_number(record.metrics.get(name)) for name in results.METRICS],
+        "metrics": [_number(found.get(name)) for name in results.METRICS],
         "time": duration(timing.train_seconds),
         "memory": f"{timing.peak_memory_bytes / 2**20:,.0f} MiB",
         "machine": device,
