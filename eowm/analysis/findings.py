@@ -142,6 +142,13 @@ class Numbers:
         printed = here[here.scenario == scenario].paper
         return float(printed.max() - printed.min())
 
+    def implied_plasticity(self, cell: str) -> float:
+        """Accuracy a right after a task by the paper's AA and MRR, if all N tasks were learnt and
+        kept alike: N AA = a ((N − 1) MRR + 1)."""
+        tasks = int(cell.split("/")[1].rpartition("-")[2])
+        accuracy, kept = (self._line(cell, metric).paper for metric in ("AA", "MRR"))
+        return tasks * accuracy / ((tasks - 1) * kept + 1)
+
     def above_paper(self, cell: str, metric: str = "AA") -> float:
         """By how much; 0 where there is nothing to compare."""
         line = self._line(cell, metric)

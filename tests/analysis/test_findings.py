@@ -9,7 +9,7 @@ import pytest
 from conftest import make_record, matrix, store
 
 from eowm import metrics
-from eowm.analysis import findings
+from eowm.analysis import findings, results
 from eowm.config import Config, load_config
 from eowm.errors import ConfigError
 from eowm.paths import CHECKOUT as ROOT
@@ -147,3 +147,12 @@ def test_the_task_known_is_a_column_where_it_was_measured(config, tmp_path) -> N
     assert page.count("| AA, task known |") == 1
     (line,) = (line for line in page.splitlines() if line.startswith("| EOWM | 0.7000 (1) |"))
     assert line.endswith("| 0.9300 (1) |")
+
+
+def test_the_paper_implies_how_well_a_task_is_learnt(config) -> None:
+    """All tasks alike: 0.9 right after each, 80 % of it kept."""
+    numbers = findings.Numbers.of(results.collect(FOLDER / "records", config, "paper"), config)
+    assert numbers.implied_plasticity("table2/cifar10-5/eowm") == pytest.approx(0.9220, abs=1e-4)
+    alike = numbers.summary.assign(paper=numbers.summary.metric.map({"AA": 0.756, "MRR": 0.8}))
+    made_up = findings.Numbers(numbers.runs, alike, config)
+    assert made_up.implied_plasticity("table2/cifar10-5/owm") == pytest.approx(0.9)
