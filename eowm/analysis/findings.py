@@ -16,7 +16,7 @@ from eowm.analysis import evidence as overviews
 from eowm.analysis.claims import Claim, Evidence, Outcome
 from eowm.analysis.report import verdict
 from eowm.analysis.results import LETTER, TASK_KNOWN
-from eowm.analysis.statistics import SIGNS, paired
+from eowm.analysis.statistics import NEAR, SIGNS, paired
 from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
 from eowm.config import Config
 from eowm.errors import ConfigError
@@ -182,8 +182,19 @@ class Numbers:
 
     def told_the_task(self, scenario: str) -> list[tuple[str, str]]:
         """Rows of Table 2 that were also measured with the task known, by title and cell."""
-        lines = ((title, cell, self._line(cell, TASK_KNOWN)) for title, cell in self.rows(scenario))
-        return [(title, cell) for title, cell, line in lines if line is not None and line.n]
+        return [(name, cell) for name, cell in self.rows(scenario) if self._told(cell) is not None]
+
+    def explained_by_task(self, scenario: str) -> bool:
+        """Are the numbers that the paper has above joint training what ours are, task known?"""
+        here = self.summary
+        here = here[(here.table == "table2") & (here.scenario == scenario) & here.paper_above]
+        ours = [(self._told(f"table2/{scenario}/{at.row}"), at.paper) for at in here.itertuples()]
+        return bool(ours) and all(o is not None and abs(o - paper) < NEAR for o, paper in ours)
+
+    def _told(self, cell: str) -> float | None:
+        """AA with the task known."""
+        line = self._line(cell, TASK_KNOWN["AA"])
+        return line.mean if line is not None and line.n else None
 
     def epochs(self, cell: str, preset: str) -> str:
         """Of a task: how many the preset runs, of how many."""

@@ -16,7 +16,8 @@ from pydantic import Field
 
 from eowm import paper, records
 from eowm.analysis import results
-from eowm.analysis.statistics import COMPLETE, Paired, difference, paired
+from eowm.analysis.results import TASK_KNOWN
+from eowm.analysis.statistics import COMPLETE, Paired, difference, of_cell, paired
 from eowm.config import Config
 from eowm.settings import Strict
 
@@ -189,7 +190,23 @@ def _mrr(last: records.Row, best: list[float | None]) -> float | None:
     return sum(ratios) / len(ratios) if ratios else None
 
 
+def task_known(runs: pd.DataFrame) -> list[Measured]:
+    """Choosing among the classes of an image's own task, minus choosing among all of them."""
+    measured = []
+    fresh = runs[(runs.status == COMPLETE) & ~runs.stale.astype(bool) & (runs.table == "table2")]
+    for (scenario, row), here in fresh.groupby(["scenario", "row"], sort=False):
+        cell = f"table2/{scenario}/{row}"
+        found = tuple(
+            difference(of_cell(here, cell, told), of_cell(here, cell, metric), metric)
+            for metric, told in TASK_KNOWN.items()
+        )
+        if found[0].n:
+            measured.append(Measured(f"{cell}, task known", cell, found, _limits(here)))
+    return measured
+
+
 READINGS: dict[str, Callable[[pd.DataFrame], list[Measured]]] = {
     "mrr_of_every_epoch": mrr_of_every_epoch,
     "mrr_of_ends_of_tasks": mrr_of_ends_of_tasks,
+    "task_known": task_known,
 }

@@ -11,11 +11,12 @@ from eowm import holds, jobs, paper, paths, records
 from eowm.analysis.statistics import COMPLETE, mean, t_interval, verdict
 from eowm.config import Cell, Config
 from eowm.errors import ConfigError, RecordError, nearest
-from eowm.metrics import average_accuracy, average_accuracy_so_far
+from eowm.metrics import all_metrics, average_accuracy_so_far
 from eowm.records import Record
 
-TASK_KNOWN = "AA_task_known"  # AA if the net chose among the classes of an image's own task
-METRICS = ("AA", "MRR", "BWT", "FM", "plasticity", TASK_KNOWN)
+# Of a net that chooses among the classes of an image's own task.
+TASK_KNOWN = {"AA": "AA_task_known", "MRR": "MRR_task_known"}
+METRICS = ("AA", "MRR", "BWT", "FM", "plasticity", *TASK_KNOWN.values())
 NOT_RUN = "not run"
 CEILING = "joint"  # the row that no class-incremental number should exceed
 
@@ -96,8 +97,8 @@ def accuracy_so_far(runs: pd.DataFrame) -> pd.DataFrame:
 
 def metrics_of(record: Record) -> dict[str, float | None]:
     """Those of `METRICS` that the record has."""
-    known = average_accuracy(record.task_known) if record.task_known else None
-    return {**record.metrics, TASK_KNOWN: known}
+    known = all_metrics(record.task_known) if record.task_known else {}
+    return record.metrics | {ours: known.get(name) for name, ours in TASK_KNOWN.items()}
 
 
 def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str, Any]:

@@ -115,3 +115,16 @@ def test_mrr_of_ends_of_tasks_by_hand(tmp_path, whole):
     assert found.default == improving
     best, ends = (0.85 / 0.9 + 1) / 2, (0.85 / 0.8 + 1) / 2
     assert found.differences[0].mean == pytest.approx(ends - best)
+
+
+def test_the_task_known_is_read_from_the_same_records(tmp_path, whole):
+    for row, told in (("eowm", 0.9), ("owm", None)):
+        record = make_record(whole, f"table2/cifar10-5/{row}", accuracy=matrix(5, 0.5, 0.0))
+        known = None if told is None else matrix(5, told, 0.0)
+        store(record.model_copy(update={"task_known": known}), tmp_path)
+    runs = results.collect(tmp_path, whole, "paper")
+    (found,) = ledger.measure(runs, whole, entry(43))
+    assert found.variant == "table2/cifar10-5/eowm, task known"
+    accuracy, memory = found.differences
+    assert (accuracy.metric, accuracy.mean) == ("AA", pytest.approx(0.4))
+    assert (memory.metric, memory.mean) == ("MRR", pytest.approx(0.0))

@@ -37,7 +37,7 @@ function runsPart(story) {
   const rows = story.runs.map((run) => [run.seed, run.status, ...run.metrics.map(number), run.time, run.memory]);
   const distinct = (key) => [...new Set(story.runs.map((run) => run[key]))].join("; ");
   return [make("h3", {}, "Runs"),
-    table(["Seed", "Status", "AA", "MRR", "BWT", "FM", "Plasticity", "AA, task known", "Time", "Memory"], rows, "Runs"),
+    table(["Seed", "Status", "AA", "MRR", "BWT", "FM", "Plasticity", "AA, task known", "MRR, task known", "Time", "Memory"], rows, "Runs"),
     story.estimate ? make("p", {}, story.estimate) : null,
     make("dl", {}, [["Data", "data"], ["Machine", "machine"], ["Software", "software"], ["Commit", "commit"], ["Settings", "settings"]]
       .flatMap(([title, key]) => [make("dt", {}, title), make("dd", {}, distinct(key))]))];

@@ -48,7 +48,7 @@ def _story(
         "metrics": [
             _metric(line)
             for line in lines.itertuples()
-            if line.n or line.metric != results.TASK_KNOWN
+            if line.n or line.metric not in results.TASK_KNOWN.values()
         ],
         "pairs": _pairs(cell, runs),
         "runs": [_run(record) for record in files],
