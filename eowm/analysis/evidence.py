@@ -71,8 +71,10 @@ def compared(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
     for line in differences.itertuples():
         variant, default = _row(line.variant), _row(line.default)
         title = _title(config, variant)
-        # What is said of a method needs no second name if it is the method as it stands.
-        plain = default in config.methods and default == variant[: len(default)]
+        # What is said of a method needs no second name if it is the method as it stands, and
+        # neither does another reading of the same row.
+        of_method = default in config.methods and default == variant[: len(default)]
+        plain = of_method or variant.partition(", ")[0] == default
         names.append(title if plain else f"{title} − {_title(config, default)}")
         scenario = style.scenario_title(line.variant.split("/")[1])
         scenarios.append(", ".join(filter(None, (scenario, line.limits))))
