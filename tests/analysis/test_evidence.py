@@ -136,3 +136,12 @@ def test_no_text_leaves_the_sheet_or_meets_another():
 
 def test_no_claim():
     assert evidence.claims_figure(CLAIMS[:0]).texts[0].get_text() == "no claim"
+
+
+def test_another_reading_of_a_row_has_one_name(config):
+    cell = "table2/cifar10-5/owm:matched"
+    (name,) = evidence.compared(
+        pd.DataFrame([line("Output", f"{cell}, task known", cell, 0.3, 0.01)]), config
+    ).name
+    assert name.endswith(", task known")
+    assert "−" not in name
