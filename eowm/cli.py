@@ -259,6 +259,7 @@ def sweep(
 def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
     """One record, readable."""
     from eowm import records
+    from eowm.metrics import average_accuracy
 
     record = records.read(file)
     console = _console()
@@ -275,8 +276,8 @@ def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
     console.print(matrix)
     for name, value in record.metrics.items():
         console.print(f"{name:>10} {'–' if value is None else f'{value:.4f}'}")
-    if record.task_known and (last := record.task_known[-1]):
-        console.print(f"AA with the task known at test: {sum(last) / len(last):.4f}")
+    if record.task_known and (known := average_accuracy(record.task_known)) is not None:
+        console.print(f"AA with the task known at test: {known:.4f}")
     timing = record.timing
     console.print(
         f"trained {timing.train_seconds:.0f} s ({timing.images_per_second:,.0f} images/s), "
