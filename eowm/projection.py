@@ -134,6 +134,7 @@ class GradientSpan:
         self.factors: dict[str, tuple[Tensor, Tensor]] = {}  # x and δ of linear layers
         self.explicit: dict[str, Tensor] = {}  # flattened gradients of convolutions
         self.inverse: Tensor | None = None  # K⁺, float64
+        self._inverse32: Tensor | None = None
 
     def __len__(self) -> int:
         return 0 if self.inverse is None else len(self.inverse)
@@ -154,6 +155,7 @@ class GradientSpan:
         values, vectors = torch.linalg.eigh(self.gram())
         kept = values > self.CUTOFF * values[-1]
         self.inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+        self._inverse32 = None
 
     def gram(self) -> Tensor:
         """K = JJᵀ in float64."""
@@ -164,34 +166,52 @@ class GradientSpan:
         parts += [rows.double() @ rows.double().T for rows in self.explicit.values()]
         return torch.stack(parts).sum(0)
 
-    def products(self, batch: Mapping[str, tuple[Tensor, Tensor]],
+    def kernel(self, name: str, inputs: Tensor) -> Tensor:
+        """How alike the inputs of a linear layer are to the kept ones, (images, kept)."""
+        return inputs @ self.factors[name][0].T
+
+    def products(self, kernels: Mapping[str, Tensor], deltas: Mapping[str, Tensor],
                  gradients: Mapping[str, Tensor]) -> Tensor:  # fmt: skip
         """J g in float64. A batch's gradient in a linear layer is a sum of δxᵀ, too, so its product
         with a kept gradient is one of vectors, (xᵢ·x)(δᵢ·δ) summed, and never one of matrices."""
-        total: Tensor | float = 0.0
-        for name, (x, delta) in self.factors.items():
-            its_x, its_delta = batch[name]
-            total = total + ((x @ its_x.T) * (delta @ its_delta.T)).sum(1).double()
-        for name, rows in self.explicit.items():
-            total = total + (rows @ gradients[name].flatten()).double()
-        assert isinstance(total, Tensor)
-        return total
+        parts = [
+            (kernels[name] * (deltas[name] @ delta.T)).sum(0)
+            for name, (_, delta) in self.factors.items()
+        ]
+        parts += [rows @ gradients[name].flatten() for name, rows in self.explicit.items()]
+        return torch.stack(parts).sum(0, dtype=torch.float64)
+
+    def coefficients(self, products: Tensor) -> Tensor:
+        """c = K⁺ (J g)"""
+        assert self.inverse is not None
+        return (self.inverse @ products).to(torch.float32)
+
+    def rough_coefficients(self, products: Tensor) -> Tensor:
+        """The same in float32: half the memory to read, which is what it takes time for."""
+        assert self.inverse is not None
+        if self._inverse32 is None:
+            self._inverse32 = self.inverse.to(torch.float32)
+        return self._inverse32 @ products.to(torch.float32)
+
+    def combination(self, name: str, c: Tensor) -> Tensor:
+        """Jᵀc in one layer, as its gradient is flattened: one row an output."""
+        if name in self.explicit:
+            return c @ self.explicit[name]
+        x, delta = self.factors[name]
+        return (delta * c[:, None]).T @ x
+
+    def response(self, name: str, kernel: Tensor, c: Tensor) -> Tensor:
+        """What Jᵀc, added to a linear layer's weights, would add to its outputs."""
+        return (kernel * c) @ self.factors[name][1]
 
     def project(self, batch: Mapping[str, tuple[Tensor, Tensor]],
                 gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:  # fmt: skip
         """Gradients by layer, without their component in the span; `batch` holds the x and δ that
         the gradients of linear layers are made of."""
-        if self.inverse is None:
-            return dict(gradients)
-        coefficients = (self.inverse @ self.products(batch, gradients)).to(torch.float32)
-        result = {}
-        for name, (x, delta) in self.factors.items():
-            result[name] = torch.addmm(
-                gradients[name], (delta * coefficients[:, None]).T, x, alpha=-1
-            )
-        for name, rows in self.explicit.items():
-            result[name] = gradients[name] - (coefficients @ rows).view_as(gradients[name])
-        return {name: result[name] for name in gradients}
+        kernels = {name: self.kernel(name, batch[name][0]) for name in self.factors}
+        deltas = {name: delta for name, (_, delta) in batch.items()}
+        c = self.coefficients(self.products(kernels, deltas, gradients))
+        return {name: g - self.combination(name, c).view_as(g) for name, g in gradients.items()}
 
     def state_dict(self) -> dict[str, Any]:
         return {"factors": self.factors, "explicit": self.explicit, "inverse": self.inverse}
@@ -200,3 +220,4 @@ class GradientSpan:
         self.factors = {n: (x.to(device), d.to(device)) for n, (x, d) in state["factors"].items()}
         self.explicit = {n: rows.to(device) for n, rows in state["explicit"].items()}
         self.inverse = None if state["inverse"] is None else state["inverse"].to(device)
+        self._inverse32 = None

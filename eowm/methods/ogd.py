@@ -7,9 +7,14 @@ that to first order those outputs do not change. Which outputs of an image are k
 - `gtl`: the logit of its label (what the paper's experiments use),
 - `ave`: the mean of all logits,
 - `all`: every logit.
+
+A step moves the weights of a linear layer by −η g + η Jᵀc with c = K⁺ J g. The second part has the
+size of the layer and costs most of a step, so it is put off: steps add up J g alone, a layer's
+outputs are corrected by what Jᵀc would add to them, and it is multiplied out once in `LAZY` steps.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,6 +28,7 @@ from eowm.projection import GradientSpan
 from eowm.settings import RunSettings
 
 CHUNK = 100  # images whose gradients are formed at once
+LAZY = 64  # steps whose projections are multiplied out at once
 
 
 class OGD(Method):
@@ -36,7 +42,29 @@ class OGD(Method):
             )
         self.layers = dict(layers(net))
         self.taps = {name: Tap(layer) for name, layer in self.layers.items()}
+        self.kernels: dict[str, Tensor] = {}  # of the latest batch with the kept inputs
+        for name, layer in self.layers.items():
+            if isinstance(layer, nn.Linear):
+                layer.register_forward_hook(partial(self._correct, name))
+        # Momentum and clipping need the projected gradient itself.
+        self.lazy = self.training.momentum == 0.0 and self.training.clip_norm is None
         self.span = GradientSpan()
+        # Of the steps that are not multiplied out: their number, η Σ J g, and c of it in float32.
+        self.put_off = 0
+        self.products: Tensor | None = None
+        self.rough: Tensor | None = None
+
+    def _correct(
+        self, name: str, layer: nn.Module, args: tuple[Tensor, ...], output: Tensor
+    ) -> Tensor | None:
+        """A linear layer's output as its weights will be once they are multiplied out."""
+        if not layer.training or not len(self.span):
+            return None
+        kernel = self.span.kernel(name, args[0])
+        self.kernels[name] = kernel.detach()
+        if self.rough is None:
+            return None
+        return output + self.span.response(name, kernel, self.rough)
 
     @torch.no_grad()
     def adjust_gradients(self, progress: float) -> None:
@@ -47,15 +75,48 @@ class OGD(Method):
             for name, layer in self.layers.items()
             if layer.weight.grad is not None
         }
-        batch = {name: (tap.x, tap.delta) for name, tap in self.taps.items()}
-        for name, projected in self.span.project(batch, gradients).items():
-            self.layers[name].weight.grad = projected
+        deltas = {name: tap.delta for name, tap in self.taps.items()}
+        products = self.span.products(self.kernels, deltas, gradients)
+        at_once = self.span.explicit if self.lazy else gradients
+        if at_once:
+            c = self.span.coefficients(products)
+        for name in at_once:
+            gradients[name] -= self.span.combination(name, c).view_as(gradients[name])
+        if self.lazy:
+            self._put_off(self.training.learning_rate * products)
+
+    def _put_off(self, products: Tensor) -> None:
+        self.products = products if self.products is None else self.products + products
+        self.rough = self.span.rough_coefficients(self.products)
+        self.put_off += 1
+        if self.put_off == LAZY:
+            self._multiply_out()
+
+    @torch.no_grad()
+    def _multiply_out(self) -> None:
+        if self.products is not None:
+            c = self.span.coefficients(self.products)
+            for name in self.span.factors:
+                self.layers[name].weight += self.span.combination(name, c)
+        self._forget_products()
+
+    def _forget_products(self) -> None:
+        self.put_off, self.products, self.rough = 0, None, None
+
+    def predict(self, x: Tensor) -> Tensor:
+        self._multiply_out()
+        return super().predict(x)
 
     def end_task(self, task: Task) -> None:
+        self._multiply_out()
         if self.options.memory == 0:
             return
-        self._keep(*self.sample(task))
+        self.collect(*self.sample(task))
         self.span.build()
+
+    def collect(self, x: Tensor, y: Tensor) -> None:
+        """Add the gradients of a finished task."""
+        self._keep(x, y)
 
     def sample(self, task: Task) -> tuple[Tensor, Tensor]:
         """Images drawn uniformly from the finished task, scaled, and their labels."""
@@ -89,8 +150,10 @@ class OGD(Method):
         return factors, explicit
 
     def state_dict(self) -> dict[str, Any]:
+        self._multiply_out()
         return super().state_dict() | {"span": self.span.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         super().load_state_dict(state)
+        self._forget_products()
         self.span.load_state_dict(state["span"], self.weights[0].device)

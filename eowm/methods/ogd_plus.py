@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from eowm.data.streams import Task
 from eowm.methods.ogd import OGD
 from eowm.projection import GradientSpan
 from eowm.settings import RunSettings
@@ -25,16 +24,12 @@ class OGDPlus(OGD):
         self.images: list[Tensor] = []
         self.labels: list[Tensor] = []
 
-    def end_task(self, task: Task) -> None:
-        if self.options.memory == 0:
-            return
-        x, y = self.sample(task)
+    def collect(self, x: Tensor, y: Tensor) -> None:
         self.images.append(x)
         self.labels.append(y)
         if self.options.basis == "replace":
             self.span = GradientSpan()
         self._keep(torch.cat(self.images), torch.cat(self.labels))
-        self.span.build()
 
     def state_dict(self) -> dict[str, Any]:
         return super().state_dict() | {"images": self.images, "labels": self.labels}

@@ -7,6 +7,7 @@ from test_owm import batches, network
 from eowm import methods, nets
 from eowm.data import streams
 from eowm.errors import ConfigError
+from eowm.methods import ogd
 from eowm.projection import GradientSpan
 
 
@@ -144,3 +145,48 @@ def test_a_norm_penalty_is_refused(resolve, arrays) -> None:
     settings = resolve("shuffled-mnist-3", "ogd", norm_penalty=1e-3)
     with pytest.raises(ConfigError, match="norm_penalty must be 0"):
         make(settings, streams.build(settings, arrays("mnist")))
+
+
+@pytest.mark.parametrize("scenario", ["shuffled-mnist-3", "cifar10-5"])
+def test_putting_off_projections_is_projecting_each_gradient(
+    resolve, arrays, monkeypatch, scenario
+) -> None:
+    """Against autograd, QR and plain steps of SGD; seven steps are more than two put-offs."""
+    monkeypatch.setattr(ogd, "LAZY", 3)
+    settings = resolve(scenario, "ogd", memory=15, learning_rate=0.05, dropout=0.0)
+    stream = streams.build(settings, arrays(settings.dataset))
+    ours, plain = make(settings, stream), network(settings, stream)
+    weights = [layer.weight for _, layer in nets.layers(plain)]
+    plain.load_state_dict(ours.net.state_dict())
+    kept = stream.task(0).train.batch(slice(0, 15))
+    ours._keep(*kept)
+    ours.span.build()
+    basis = torch.linalg.qr(explicit_gradients(plain, *kept, "gtl").T).Q.float()
+    for x, y in batches(stream, 7, 20):
+        ours.observe(x, y, 0.0)
+        loss = torch.nn.functional.cross_entropy(plain.train()(x), y)
+        gradient = torch.cat([g.flatten() for g in torch.autograd.grad(loss, weights)])
+        gradient -= basis @ (basis.T @ gradient)
+        for weight, g in zip(weights, gradient.split([w.numel() for w in weights]), strict=True):
+            weight.data -= 0.05 * g.view_as(weight)
+    assert ours.put_off == 1
+    x = stream.task(1).train.batch(slice(0, 30))[0]
+    torch.testing.assert_close(ours.predict(x), plain.eval()(x), rtol=1e-4, atol=1e-5)
+    for (_, layer), weight in zip(nets.layers(ours.net), weights, strict=True):
+        torch.testing.assert_close(layer.weight, weight, rtol=1e-4, atol=1e-5)
+
+
+def test_with_momentum_each_gradient_is_projected_at_once(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "ogd", memory=15, momentum=0.9)
+    stream = streams.build(settings, arrays("mnist"))
+    method = make(settings, stream)
+    kept = stream.task(0).train.batch(slice(0, 15))
+    method._keep(*kept)
+    method.span.build()
+    basis = torch.linalg.qr(explicit_gradients(method.net, *kept, "gtl").T).Q
+    before = flatten({n: layer.weight.detach() for n, layer in method.layers.items()})
+    for x, y in batches(stream, 5, 20):
+        method.observe(x, y, 0.0)
+    moved = flatten({n: layer.weight.detach() for n, layer in method.layers.items()}) - before
+    assert method.put_off == 0
+    assert (basis.T @ moved).abs().max() < 1e-5 * moved.norm()
