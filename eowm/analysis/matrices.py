@@ -18,6 +18,7 @@ from eowm.analysis.results import COMPLETE, summarise
 from eowm.config import Config
 
 PANELS_A_ROW = 4
+TITLE_PANELS = 3  # so wide is the title, even above one panel
 # Inches. Laid out by hand: every panel is a square, and eight figures are drawn at a time.
 SIDE, PITCH_X, PITCH_Y, LEFT, TOP, BOTTOM = 1.18, 1.68, 1.74, 0.42, 0.60, 0.46
 MOST_NUMBERS = 5  # tasks: beyond, an entry is too small for a number
@@ -63,7 +64,8 @@ def _filled(
     values = np.concatenate([matrix[~np.isnan(matrix)] for matrix in shown.values()])
     low, high = np.floor(10 * values.min()) / 10, np.ceil(10 * values.max()) / 10
     scale = ScalarMappable(Normalize(low, max(high, low + 0.1)), COLOURS)
-    columns, rows = min(PANELS_A_ROW, max(2, len(shown))), -(-len(shown) // PANELS_A_ROW)
+    columns = min(PANELS_A_ROW, max(TITLE_PANELS, len(shown)))
+    rows = -(-len(shown) // PANELS_A_ROW)
     width = style.TEXT_WIDTH if columns == PANELS_A_ROW else LEFT + columns * PITCH_X
     limits = textwrap.wrap("; ".join(limits), int(16 * width), break_on_hyphens=False)
     height = TOP + rows * PITCH_Y + BOTTOM + CAPTION_LINE * len(limits)

@@ -69,3 +69,13 @@ def test_eleven_panels_do_not_touch(tmp_path):
         assert box.x0 >= 0
         assert box.x1 <= page.bbox.x1
         assert not any(box.overlaps(other) for other in boxes[place + 1 :])
+
+
+def test_the_title_fits_above_one_panel(tmp_path, config):
+    cell = "table2/shuffled-mnist-10/owm"  # the longest title of a scenario
+    store(make_record(config, cell, 0, accuracy=matrix(10, 0.9, 0.01)), tmp_path)
+    page = matrices.figure(collected(tmp_path, config), config, "shuffled-mnist-10")
+    with style.context():
+        page.set_dpi(style.RC["savefig.dpi"])  # widths of letters depend on it
+        page.draw_without_rendering()
+        assert all(text.get_window_extent().x1 <= page.bbox.x1 for text in page.texts)
