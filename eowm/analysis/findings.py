@@ -149,6 +149,14 @@ class Numbers:
         accuracy, kept = (self._line(cell, metric).paper for metric in ("AA", "MRR"))
         return tasks * accuracy / ((tasks - 1) * kept + 1)
 
+    def learns_or_forgets(self, cell: str, learns_less: str, forgets_more: str) -> str:
+        """Why a row is below the paper: the reason, or both, whose measure is notably below it."""
+        learnt = self._line(cell, "plasticity").mean - self.implied_plasticity(cell)
+        reasons = [learns_less] if learnt < -NOTABLE else []
+        if self.above_paper(cell, "MRR") < -NOTABLE:
+            reasons.append(forgets_more)
+        return "; ".join(reasons) or "it learns a little less and forgets a little more"
+
     def above_paper(self, cell: str, metric: str = "AA") -> float:
         """By how much; 0 where there is nothing to compare."""
         line = self._line(cell, metric)

@@ -170,3 +170,17 @@ def test_the_paper_implies_how_well_a_task_is_learnt(config) -> None:
     alike = numbers.summary.assign(paper=numbers.summary.metric.map({"AA": 0.756, "MRR": 0.8}))
     made_up = findings.Numbers(numbers.runs, alike, config)
     assert made_up.implied_plasticity("table2/cifar10-5/owm") == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("plasticity", "mrr", "told"),
+    [(0.5, 0.9, "learns"), (0.9, 0.1, "forgets"), (0.5, 0.1, "learns; forgets")],
+)
+def test_a_row_below_the_paper_learns_less_or_forgets_more(config, plasticity, mrr, told) -> None:
+    """The paper's OWM on CIFAR-10 learns 0.69 and keeps 0.7083 of it, by its AA and MRR."""
+    numbers = findings.Numbers.of(results.collect(FOLDER / "records", config, "paper"), config)
+    changed = numbers.summary.copy()
+    for metric, value in (("plasticity", plasticity), ("MRR", mrr)):
+        changed.loc[changed.metric == metric, "mean"] = value
+    made_up = findings.Numbers(numbers.runs, changed, config)
+    assert made_up.learns_or_forgets("table2/cifar10-5/owm", "learns", "forgets") == told
