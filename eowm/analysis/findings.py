@@ -155,7 +155,7 @@ class Numbers:
         reasons = [learns_less] if learnt < -NOTABLE else []
         if self.above_paper(cell, "MRR") < -NOTABLE:
             reasons.append(forgets_more)
-        return "; ".join(reasons) or "it learns a little less and forgets a little more"
+        return "; ".join(reasons) or "neither learning nor forgetting alone explains it"
 
     def above_paper(self, cell: str, metric: str = "AA") -> float:
         """By how much; 0 where there is nothing to compare."""
