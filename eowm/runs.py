@@ -115,7 +115,8 @@ def train(
     method = methods.find(settings.method)(net, settings)
     title = f"{cell.name} seed {settings.seed}"
     with Reporter(title, settings.tasks, settings.training.epochs, quiet) as reporter:
-        state = Loop(method, stream, settings, reporter, checkpoint, first_tasks).run()
+        loop = Loop(method, stream, settings, reporter, checkpoint, first_tasks, made_with)
+        state = loop.run()
     return records.Record(
         schema_version=records.SCHEMA_VERSION,
         cell=records.CellOfRun(
@@ -142,7 +143,7 @@ def train(
         curves=state.curves,
         metrics=all_metrics(state.accuracy),
         timing=_timing(state, where),
-        environment=made_with,
+        environment=environments(state.made_with),
         status=state.status,
     )
 
@@ -167,6 +168,13 @@ def _timing(state: State, device: torch.device) -> records.Timing:
         peak_memory_bytes=peak,
         interruptions=state.interruptions,
     )
+
+
+def environments(made_with: list[dict[str, Any]]) -> dict[str, Any]:
+    """That of the run's end; where it began with others (another commit, another machine), they
+    are in `earlier`."""
+    *earlier, last = made_with
+    return last | {"earlier": earlier} if earlier else last
 
 
 def environment(device: torch.device) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class State:
     eval_seconds: float = 0.0
     images: int = 0
     interruptions: int = 0
+    made_with: list[dict[str, Any]] = field(default_factory=list)  # machines and code, in turn
     status: str = "running"
 
 
@@ -68,10 +69,12 @@ class Loop:
         reporter: Reporter,
         checkpoint: Checkpoint | None = None,
         first_tasks: int | None = None,
+        environment: dict[str, Any] | None = None,
     ) -> None:
         self.method, self.stream, self.settings = method, stream, settings
         self.training = settings.training
         self.reporter, self.checkpoint = reporter, checkpoint
+        self.environment = environment or {}
         self.phases = 1 if method.pools_tasks else first_tasks or stream.tasks
         self.state = State(
             accuracy=[None] * stream.tasks,
@@ -83,6 +86,8 @@ class Loop:
     def run(self) -> State:
         self._resume()
         state = self.state
+        if self.environment not in state.made_with[-1:]:
+            state.made_with.append(self.environment)
         while state.phase < self.phases and state.status == "running":
             task = (
                 self.stream.pooled() if self.method.pools_tasks else self.stream.task(state.phase)

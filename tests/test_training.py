@@ -13,6 +13,7 @@ from eowm.checkpoint import Checkpoint
 from eowm.data import streams
 from eowm.errors import CheckpointError
 from eowm.progress import Reporter
+from eowm.runs import environments
 from eowm.settings import OPTIONS
 from eowm.training import Loop, evaluate, seed_everything
 
@@ -95,6 +96,18 @@ def test_a_checkpoint_of_other_settings_is_not_used(resolve, arrays, tmp_path) -
     other = resolve("shuffled-mnist-3", "owm", learning_rate=0.5)
     loop = make_loop(other, data, Checkpoint(path, other.hash()))
     assert loop.run().interruptions == 0
+
+
+def test_a_run_that_goes_on_with_other_code_tells_what_it_began_with(
+    resolve, arrays, tmp_path
+) -> None:
+    settings, path = resolve("shuffled-mnist-3", "finetune"), tmp_path / "run.pt"
+    begun, gone_on = {"commit": "a"}, {"commit": "b"}
+    for environment, told in ((begun, begun), (begun, begun),
+                              (gone_on, {"commit": "b", "earlier": [begun]})):  # fmt: skip
+        loop = make_loop(settings, arrays("mnist"), eager(path, settings))
+        loop.environment = environment
+        assert environments(loop.run().made_with) == told
 
 
 @pytest.fixture
