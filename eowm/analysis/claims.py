@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import yaml
@@ -49,6 +49,9 @@ class Claim(Strict):
     """One entry of claims.yaml."""
 
     id: str
+    kind: Literal["experiment", "theory", "implied"] = Field(
+        description="what it is about; implied: not said by the paper, but needed by it"
+    )
     where: str = Field(description="place in the paper")
     statement: str = Field(description="in our words")
     confirmed: str = Field(description="what would confirm it")
@@ -166,6 +169,7 @@ def to_frame(evaluated: Sequence[tuple[Claim, Outcome]]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "id": claim.id,
+            "kind": claim.kind,
             "where": claim.where,
             "statement": claim.statement,
             "status": outcome.status,
@@ -414,7 +418,7 @@ def no_harm(evidence: Evidence, metric: str, first: str, second: str) -> Outcome
     low, high = found.interval
     holds = None
     if low is not None and high is not None:
-        holds = True if low > -SMALL else False if high < 0 else None
+        holds = True if low > -SMALL else False if high < -SMALL else None
     text = f"{metric}, {first} − {_last(second)}: {found}"
     return decide([Comparison(text, holds, evidence.missing((first, second), metric))])
 

@@ -1,7 +1,7 @@
 """What a handful of seeds can say: intervals, paired differences, and one verdict per cell.
 
-Runs of two methods with one seed share initial weights and batch order, so methods are compared
-by the differences of such pairs, never by the means of two cells.
+Runs of two methods with one seed share initial weights and, with equal batch sizes, the order of
+batches, so methods are compared by the differences of such pairs, never by the means of two cells.
 """
 
 import math

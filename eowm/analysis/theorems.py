@@ -139,7 +139,8 @@ def theorem5(ranks: Sequence["theory.Rank"]) -> Finding:
     )
     return Finding(
         "theorem5",
-        "EOWM can learn more tasks: rank(P_EOWM) is bounded by rank(P_OWM) + rank(P_OWM Q).",
+        "The rank of P_EOWM (for the number of learnable tasks) is at most rank(P_OWM) + "
+        "rank(P_OWM Q).",
         f"rank(P_EOWM) = rank(P_OWM) = {positive[0].owm} in {equal} of {len(positive)} "
         f"combinations of c1 > 0, c2 and case; the paper's bound says up to "
         f"{' or '.join(map(str, bounds))}.{extra}",
@@ -154,10 +155,12 @@ def capacity(ranks: Sequence["theory.Rank"]) -> Finding:
     """What Theorem 5 is there for: more rank than OWM, so more learnable tasks."""
     positive = [row for row in ranks if row.c1 > 0]
     gains = [row.eowm - row.owm for row in positive]
+    low, high = min(gains), max(gains)
+    span = f"{low} in all" if low == high else f"{low} to {high} in"
     return Finding(
         "capacity",
         "The enhanced projector leaves more room for tasks than OWM's (Theorem 5).",
-        f"rank(P_EOWM) − rank(P_OWM) is {min(gains)} to {max(gains)} over {len(positive)} "
+        f"rank(P_EOWM) − rank(P_OWM) is {span} {len(positive)} "
         "combinations of c1 > 0, c2 and case.",
         "confirmed"
         if min(gains) > 0

@@ -1,5 +1,6 @@
 """The report: one page, nothing from elsewhere, nothing unescaped."""
 
+import html
 import json
 import re
 import subprocess
@@ -118,12 +119,29 @@ def test_the_three_sentences_follow_from_the_records(tmp_path, config):
             store(record, tmp_path / "records")
     text = report.write(tmp_path, config, "paper").read_text()
     assert "6 of 72 runs complete, 0 failed, 66 not run." in text
-    assert (
-        "Of the 16 numbers that the paper prints for these cells, 1 replicated, 0 close, " in text
-    )
-    assert "3 not replicated, 12 not comparable." in text
+    assert "Of the 16 numbers that the paper prints for these cells, 4 can be judged: " in text
+    assert "of EOWM and OWM 1 replicated, 0 close, 3 not replicated; of the other " in text
     assert "EOWM and OWM cannot be compared yet." in text
     assert "Above our joint training" not in text
+
+
+@pytest.mark.parametrize(
+    ("gain", "seeds", "told"),
+    [
+        (0.1, 3, "+0.1100 [+0.2907]; the 95 % interval lies above zero in 1 of these, below in 0"),
+        (-0.1, 3, "-0.0900 [+0.2907]; the 95 % interval lies above zero in 0 of these, below in 1"),
+        (0.1, 1, "+0.1000 [+0.2907] by one pair of runs; the 95 % interval lies above zero in 0"),
+    ],
+)
+def test_whether_eowm_is_above_owm_is_said_first(tmp_path, config, gain, seeds, told):
+    for seed in range(seeds):
+        for method, accuracy in (("owm", 0.5), ("eowm", 0.5 + gain + 0.01 * seed)):
+            record = make_record(config, f"table2/cifar10-5/{method}", seed,
+                                 accuracy=matrix(5, accuracy, 0.0))  # fmt: skip
+            store(record, tmp_path / "records")
+    text = report.write(tmp_path, config, "paper").read_text()
+    verdict = html.unescape(text[text.index('<div class="verdict">') :]).split("<p>")[1]
+    assert f"in brackets: CIFAR-10 (5 tasks) {told}" in verdict
 
 
 def test_a_published_number_above_joint_training_is_told(tmp_path, config):

@@ -64,7 +64,7 @@ def render(
     shown = [name for name in tables.TITLES if name in config.tables]
     return template.render(
         preset=preset,
-        sentences=verdict.sentences(runs, summary, evaluated),
+        sentences=verdict.sentences(runs, summary),
         maps=heatmap.maps(summary, config),
         scale=heatmap.SCALE,
         tables=[tables.layout(summary, config, name) for name in shown],
