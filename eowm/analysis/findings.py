@@ -16,7 +16,7 @@ from eowm.analysis import evidence as overviews
 from eowm.analysis.claims import Claim, Evidence, Outcome
 from eowm.analysis.report import verdict
 from eowm.analysis.results import LETTER, TASK_KNOWN
-from eowm.analysis.statistics import NEAR, SIGNS, paired
+from eowm.analysis.statistics import NEAR, SIGNS, SMALL, paired
 from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
 from eowm.config import Config
 from eowm.errors import ConfigError
@@ -224,6 +224,18 @@ class Numbers:
         here = self.summary
         here = here[(here.table == "table2") & (here.scenario == scenario) & here.paper_above]
         return [f"{style.title(self.config, at.row)} ({at.paper:.4f})" for at in here.itertuples()]
+
+    def no_better_than_finetuning(self, scenario: str) -> list[tuple[str, str]]:
+        """Rows, by title and cell, whose AA and MRR in the paper are those of our fine-tuning."""
+        floor = [self._line(f"table2/{scenario}/finetune", metric) for metric in ("AA", "MRR")]
+        if any(line is None or not line.n for line in floor):
+            return []
+        return [
+            (name, cell)
+            for name, cell in self.rows(scenario)
+            for found in [[self._line(cell, metric).paper for metric in ("AA", "MRR")]]
+            if all(abs(paper - line.mean) < SMALL for paper, line in zip(found, floor, strict=True))
+        ]
 
     def compared(self) -> list[str]:
         """Scenarios of Table 2 where there is something to compare."""

@@ -201,6 +201,18 @@ def test_a_row_apart_from_the_paper_learns_or_forgets_otherwise(
     assert found.evidence().startswith(f"right after a task: ours {learnt:.3f}, the paper's 0.693")
 
 
+@pytest.mark.parametrize(("last", "told"), [(0.9395, ["EWC"]), (0.8, [])])
+def test_a_published_row_that_is_fine_tuning_is_named(config, tmp_path, last, told) -> None:
+    """The paper's EWC on CIFAR-10: AA 0.1879 and MRR 0, as of a net that knows the last task."""
+    accuracy = [[last if j == i else 0.0 for j in range(5)] for i in range(5)]
+    record = make_record(config, "table2/cifar10-5/finetune", accuracy=accuracy)
+    store(record, tmp_path / "records")
+    numbers = findings.Numbers.of(results.collect(tmp_path / "records", config, "paper"), config)
+    assert [name for name, _ in numbers.no_better_than_finetuning("cifar10-5")] == told
+    page = findings.render(tmp_path, config, "paper")
+    assert ("The paper's EWC is no better than fine-tuning, CIFAR-10" in page) == bool(told)
+
+
 def test_a_row_near_the_paper_is_not_apart(config, tmp_path) -> None:
     accuracy = [[0.693 * (1 if j == i else 0.7083) if j <= i else 0.1 for j in range(5)]
                 for i in range(5)]  # fmt: skip
