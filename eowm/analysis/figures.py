@@ -3,6 +3,7 @@
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -121,7 +122,8 @@ def _curve(panel: Axes, curve: pd.DataFrame, look: style.Look, on_top: bool) -> 
         marker=look.marker if look.filled else "", markersize=2.8 if on_top else 4.2,
         markevery=((len(x) - 1) % step, step),
     )  # fmt: skip
-    if None not in low:
+    if None not in low:  # two runs may give an interval that leaves the range of an accuracy
+        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
         panel.fill_between(x, low, high, color=look.colour, alpha=0.2, linewidth=0)
 
 

@@ -2,7 +2,7 @@
 
 import full_grid
 import pytest
-from conftest import fill, make_record, store
+from conftest import fill, make_record, matrix, store
 from matplotlib.colors import to_hex
 
 from eowm.analysis import figures, results, style
@@ -54,6 +54,16 @@ def test_curves_bands_ceiling_and_end_points(complete):
     assert hollow[0].get_xdata()[0] > 5  # beside the curve, which ends at 5 tasks
     assert hollow[0].get_ydata()[0] == 0.5316
     assert notes(panel) == ""
+
+
+def test_a_band_stays_where_an_accuracy_can_be(tmp_path, config):
+    for seed, accuracy in ((0, 0.99), (1, 0.6)):  # the interval of these two is 2.5 wide
+        found = make_record(config, "table2/cifar10-5/owm", seed, accuracy=matrix(5, accuracy, 0.0))
+        store(found, tmp_path)
+    panel = draw(tmp_path, config, "paper").axes[0]
+    (band,) = panel.collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (0, 1)
 
 
 def test_one_shared_legend_says_which_marks_are_the_papers(complete, config):
