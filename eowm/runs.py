@@ -181,7 +181,7 @@ def environment(device: torch.device) -> dict[str, Any]:
     on_gpu = device.type == "cuda"
     return {
         "python": platform.python_version(),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),  # a checkpoint holds plain types only
         "device": torch.cuda.get_device_name(device) if on_gpu else _processor(),
         "threads": torch.get_num_threads(),
         "cores": os.cpu_count(),

@@ -13,7 +13,7 @@ from eowm.checkpoint import Checkpoint
 from eowm.data import streams
 from eowm.errors import CheckpointError
 from eowm.progress import Reporter
-from eowm.runs import environments
+from eowm.runs import environment, environments
 from eowm.settings import OPTIONS
 from eowm.training import Loop, evaluate, seed_everything
 
@@ -102,11 +102,12 @@ def test_a_run_that_goes_on_with_other_code_tells_what_it_began_with(
     resolve, arrays, tmp_path
 ) -> None:
     settings, path = resolve("shuffled-mnist-3", "finetune"), tmp_path / "run.pt"
-    begun, gone_on = {"commit": "a"}, {"commit": "b"}
-    for environment, told in ((begun, begun), (begun, begun),
-                              (gone_on, {"commit": "b", "earlier": [begun]})):  # fmt: skip
+    begun = environment(torch.device("cpu"))
+    gone_on = begun | {"commit": "b"}
+    for found, told in ((begun, begun), (begun, begun),
+                        (gone_on, gone_on | {"earlier": [begun]})):  # fmt: skip
         loop = make_loop(settings, arrays("mnist"), eager(path, settings))
-        loop.environment = environment
+        loop.environment = found
         assert environments(loop.run().made_with) == told
 
 
