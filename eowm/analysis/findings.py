@@ -11,11 +11,11 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from eowm.analysis import claims, ledger, results, style
+from eowm.analysis import claims, ledger, results, style, tables
 from eowm.analysis import evidence as overviews
 from eowm.analysis.claims import Claim, Evidence, Outcome
 from eowm.analysis.report import verdict
-from eowm.analysis.results import LETTER, TASK_KNOWN
+from eowm.analysis.results import TASK_KNOWN
 from eowm.analysis.statistics import NEAR, SIGNS, SMALL, paired
 from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
 from eowm.config import Config
@@ -60,14 +60,15 @@ def render(folder: Path, config: Config, preset: str) -> str:
         sentences=sentences,
         of=numbers.pop(preset),
         reduced=numbers,
-        large=measured[measured["size"] >= NOTABLE],
-        little=measured[measured["size"] < NOTABLE],
+        choices=measured,
+        largest=measured[measured["size"] >= NOTABLE].drop_duplicates("topic"),
         unstated=_unstated(measured),
         notable=NOTABLE,
         lowest_similarity=LOWEST_SIMILARITY,
         signed=lambda value: "" if pd.isna(value) else f"{value:+.4f}",
         claims=[(claim, outcome.status) for claim, outcome in evaluated],
         statuses=(FAILS, HOLDS, UNDECIDED),
+        verbs={FAILS: "fail", HOLDS: "hold", UNDECIDED: "are undecided"},
         theorems=evidence.findings,
         scenarios=config.tables["table2"].scenarios,
         title=style.scenario_title,
@@ -120,12 +121,17 @@ class Numbers:
 
     def ours(self, cell: str, metric: str = "AA") -> str:
         line = self._line(cell, metric)
-        if line is None or not line.n:
-            failed = line is not None and LETTER["failed"] in line.marks
-            undefined = line is not None and LETTER["not defined"] in line.marks
-            return "failed" if failed else "–" if undefined else "not run"
-        spread = "" if line.n < 2 else f" ± {line.high - line.mean:.4f}"
-        return f"{line.mean:.4f}{spread} ({line.n})"
+        return results.NOT_RUN if line is None else tables.ours(line)
+
+    def beside(self, cell: str, metric: str = "AA") -> str:
+        """Ours, the sign of the verdict, and the paper's if it has one."""
+        line = self._line(cell, metric)
+        if line is None:
+            return ""
+        if pd.isna(line.paper):
+            return tables.ours(line)
+        sign = self.sign(cell, metric)
+        return f"{tables.ours(line)}{f' {sign}' if sign else ','} {line.paper:.4f}"
 
     def paper(self, cell: str, metric: str = "AA") -> str:
         line = self._line(cell, metric)
@@ -187,17 +193,24 @@ class Numbers:
                 found.append((scenario, paired(self.runs, ours, other, "AA").sign))
         return found
 
-    def rows(self, scenario: str) -> list[tuple[str, str]]:
-        """Title and cell of every row of Table 2; none where none has run."""
+    def rows(self) -> list[tuple[str, str]]:
+        """Title and name of every row of Table 2."""
         grid = self.config.tables["table2"]
-        cells = {row: f"table2/{scenario}/{row}" for row in (*grid.methods, *grid.references)}
-        if not any(self.ran(cell) for cell in cells.values()):
-            return []
-        return [(style.title(self.config, row), cell) for row, cell in cells.items()]
+        return [(style.title(self.config, row), row) for row in (*grid.methods, *grid.references)]
+
+    def scenarios(self, table: str = "table2", at_least: int = 1) -> list[str]:
+        """Where so many rows of a table have run."""
+        ran = self.summary[(self.summary.metric == "AA") & (self.summary.n > 0)]
+        counts = ran[(ran.table == table) & ran.in_grid].scenario.value_counts()
+        return [n for n in self.config.tables[table].scenarios if counts.get(n, 0) >= at_least]
+
+    def ran_somewhere(self, row: str) -> bool:
+        return any(self.ran(f"table2/{scenario}/{row}") for scenario in self.scenarios())
 
     def told_the_task(self, scenario: str) -> list[tuple[str, str]]:
         """Rows of Table 2 that were also measured with the task known, by title and cell."""
-        return [(name, cell) for name, cell in self.rows(scenario) if self._told(cell) is not None]
+        cells = [(name, f"table2/{scenario}/{row}") for name, row in self.rows()]
+        return [(name, cell) for name, cell in cells if self._told(cell) is not None]
 
     def explained_by_task(self, scenario: str) -> bool:
         """Are the numbers that the paper has above joint training what ours are, task known?"""
@@ -232,15 +245,29 @@ class Numbers:
             return []
         return [
             (name, cell)
-            for name, cell in self.rows(scenario)
+            for name, row in self.rows()
+            for cell in [f"table2/{scenario}/{row}"]
             for found in [[self._line(cell, metric).paper for metric in ("AA", "MRR")]]
             if all(abs(paper - line.mean) < SMALL for paper, line in zip(found, floor, strict=True))
         ]
 
     def compared(self) -> list[str]:
         """Scenarios of Table 2 where there is something to compare."""
-        scenarios = self.config.tables["table2"].scenarios
-        return [name for name in scenarios if sum(self.ran(c) for _, c in self.rows(name)) > 1]
+        return self.scenarios(at_least=2)
+
+    def tried(self, family: str, row: str, variant: str) -> str:
+        """AA and MRR of a variant that ran beside the tables, by number of tasks; or nothing."""
+        scenarios = [n for n in self.config.tables["table2"].scenarios if n.startswith(family)]
+        cells = [f"other/{name}/{row}:{variant}" for name in scenarios]
+        cells = [cell for cell in cells if self.ran(cell)]
+        if not cells:
+            return ""
+        tasks = ", ".join(str(_tasks(cell)) for cell in cells)
+        numbers = "; ".join(
+            f"{metric} {', '.join(self.ours(cell, metric) for cell in cells)}"
+            for metric in ("AA", "MRR")
+        )
+        return f"{numbers} ({tasks} tasks)"
 
     def largest_share(self, scenario: str) -> float:
         """The largest |c2|/c1 that the published rule gives, over similarities up to 1.
@@ -277,7 +304,7 @@ class Apart:
     kept: tuple[tuple[float, float], ...]  # MRR
 
     def effects(self) -> str:
-        """Does it learn or forget more or less, and with how many tasks?"""
+        """Does it learn or forget more or less, and with how many tasks, if not with all?"""
         told = []
         for pairs, less, more in (
             (self.learnt, "learns less", "learns more"),
@@ -289,15 +316,15 @@ class Apart:
                     for tasks, (ours, theirs) in zip(self.tasks, pairs, strict=True)
                     if sign * (ours - theirs) > NOTABLE
                 ]
-                told += [f"{effect} ({', '.join(where)} tasks)"] if where else []
+                everywhere = len(where) == len(self.tasks)
+                tasks = "" if everywhere else f" ({', '.join(where)} tasks)"
+                told += [effect + tasks] if where else []
         return "; ".join(told) or "neither learning nor forgetting alone explains it"
 
     def evidence(self) -> str:
-        return "; ".join(
-            f"{name}: ours {', '.join(f'{ours:.3f}' for ours, _ in pairs)}, the paper's "
-            + ", ".join(f"{theirs:.3f}" for _, theirs in pairs)
-            for name, pairs in (("right after a task", self.learnt), ("MRR", self.kept))
-        )
+        ours = ", ".join(f"{ours:.3f}" for ours, _ in self.learnt)
+        theirs = ", ".join(f"{theirs:.3f}" for _, theirs in self.learnt)
+        return f"learnt: {ours}, the paper's {theirs}"
 
 
 def _tasks(cell: str) -> int:

@@ -103,8 +103,8 @@ def layout(summary: pd.DataFrame, config: Config, table: str = "table2") -> Layo
     )
 
 
-_NO_NUMBER = {LETTER["failed"]: "failed", LETTER["not run"]: "not run",
-              LETTER["not defined"]: "n/a"}  # fmt: skip
+_NO_NUMBER = {LETTER["failed"]: "failed", LETTER["not defined"]: "n/a",
+              LETTER["not run"]: "not run"}  # fmt: skip
 
 
 def number(value: float) -> str:
@@ -116,7 +116,7 @@ def _entry(line) -> Entry:
     published = None if pd.isna(line.paper) else number(line.paper)
     method, _, variant = line.row.partition(":")
     return Entry(
-        ours=_ours(line),
+        ours=ours(line),
         marks=line.marks,
         paper=published,
         note=line.note,
@@ -126,7 +126,7 @@ def _entry(line) -> Entry:
     )
 
 
-def _ours(line) -> str:
+def ours(line) -> str:
     """`0.9523 ± 0.0051 (3)`, or in a word why there is no number."""
     if line.n:
         spread = f" ± {number(line.high - line.mean)}" if line.n > 1 else ""
