@@ -64,15 +64,23 @@ def test_another_accuracy_changes_its_numbers_and_no_other(config, copied) -> No
 
 def test_a_gain_would_be_told(config, copied) -> None:
     """What is said of a missing gain stands only while there is none."""
-    none, missing = "by the 95 % interval, on: none of the ", "Q adds nothing to OWM"
+    of_q = "EOWM's AA is above that of its control, by the 95 % interval, on:"
+    none, missing = f"{of_q} none of the ", "No effect of Q is seen"
     now = findings.render(copied, config, "paper")
     assert (none in now) == (missing in now)
     change(copied, "table2/shuffled-mnist-10/eowm", 0.02, slice(None))
     then = findings.render(copied, config, "paper")
     assert none not in then
     assert missing not in then
-    assert "by the 95 % interval, on: Shuffled MNIST (10 tasks);" in then
-    assert "above its control's on: Shuffled MNIST (10 tasks)." in then
+    assert f"{of_q} Shuffled MNIST (10 tasks)." in then
+    assert "above that of OWM, by the 95 % interval, on: Shuffled MNIST (10 tasks)." in then
+    gain = "lies outside our interval on: Shuffled MNIST (10 tasks)"
+    assert (gain in now, gain in then) == (True, False)
+
+
+def test_a_harm_of_q_would_not_be_called_no_effect(config, copied) -> None:
+    change(copied, "table2/shuffled-mnist-10/eowm", -0.02, slice(None))
+    assert "No effect of Q is seen" not in findings.render(copied, config, "paper")
 
 
 def test_a_row_without_a_run_is_named_and_one_with_other_settings_does_not_count(
@@ -99,6 +107,17 @@ def test_a_published_number_above_joint_training_is_told(config, tmp_path) -> No
     assert told in findings.render(tmp_path, config, "paper")
 
 
+def test_numbers_above_joint_training_on_similar_tasks_are_told(config, tmp_path) -> None:
+    """The paper's 0.9814, 0.9834 and 0.9832 on three tasks."""
+    told = "The paper's PGMA (0.9814), OWM (0.9834), EOWM (0.9832) above our joint training"
+    for seed, accuracy in enumerate((0.974, 0.975, 0.976)):
+        record = make_record(config, "table2/shuffled-mnist-3/joint", seed,
+                             accuracy=[None, None, [accuracy] * 3])  # fmt: skip
+        store(record, tmp_path / "records")
+        assert (told in findings.render(tmp_path, config, "paper")) == (seed > 0)  # an interval
+    assert told in findings.render(tmp_path, config, "paper")
+
+
 def test_a_reduced_budget_stands_apart(config, tmp_path) -> None:
     for preset in ("paper", "tenth"):
         (tmp_path / preset / "records").mkdir(parents=True)
@@ -110,6 +129,7 @@ def test_a_reduced_budget_stands_apart(config, tmp_path) -> None:
     apart = page.partition("### With fewer epochs")[2].partition("\n## ")[0]
     assert "| OWM | 3 of 30 | 0.3100 (1) |" in apart
     assert page.count("0.3100") == apart.count("0.3100") == 1
+    assert "CIFAR-100 (2 tasks): EOWM − OWM is +0.0100, one pair" in apart
     assert "There is no result yet" in page
 
 
@@ -119,9 +139,9 @@ def test_choices_are_ordered_by_what_they_do(config, copied) -> None:
     lines = [line.split("|") for line in section.splitlines() if " tasks) | " in line]
     effects = [abs(float(line[4].strip() or line[5])) for line in lines]  # AA, or MRR alone
     assert effects == sorted(effects, reverse=True)
-    assert effects[-1] >= findings.NOTABLE
-    topics = [line[1] for line in lines]
-    assert len(topics) == len(set(topics)) > 1
+    assert effects[-1] >= findings.LARGE
+    places = [(line[1], line[3]) for line in lines]
+    assert len(places) == len(set(places)) > 1
 
 
 def test_without_records_no_number_is_shown(config, tmp_path) -> None:
@@ -154,7 +174,7 @@ def test_a_number_above_joint_training_may_be_one_with_the_task_known(
     for record in (joint, found):
         store(record, tmp_path / "records")
     page = findings.render(tmp_path, config, "paper")
-    assert f"AA with the task known: EOWM {told:.4f} (1)" in page
+    assert f"AA and MRR with the task known: EOWM {told:.4f} (1) and 1.0000 (1)" in page
     assert ("perhaps the task was known at test" in page) == explains
 
 
@@ -213,7 +233,8 @@ def test_a_test_of_an_explanation_stands_beside_the_difference(config, tmp_path)
         store(record, tmp_path / "records")
     page = findings.render(tmp_path, config, "paper")
     (line,) = (line for line in page.splitlines() if line.startswith("| EWC, Shuffled MNIST (10 "))
-    assert "(`ewc:online`): AA 0.7000 (1); MRR 1.0000 (1) (10 tasks) |" in line
+    assert "(`ewc:online`): learnt 0.700; AA 0.7000 (1); MRR 1.0000 (1)" in line
+    assert line.endswith(" (AA to the paper's: nearer on 10 tasks) |")
 
 
 @pytest.mark.parametrize(("last", "told"), [(0.9395, ["EWC"]), (0.8, [])])

@@ -109,6 +109,16 @@ def test_a_comment_in_the_package_retrains_nothing(built) -> None:
     assert "Nothing to be done" in built.snakemake("-n").stdout
 
 
+def test_other_drawing_code_redraws_and_retrains_nothing(built) -> None:
+    file = built.folder / "eowm/analysis/style.py"
+    before = file.read_text()
+    file.write_text(before + "\n# a remark\n")
+    planned = jobs(built.snakemake("-n").stdout)
+    file.write_text(before)
+    assert not {rule for rule in planned if rule.startswith(("train_", "fetch"))}
+    assert {"results", "table2", "theorems", "figure3", "report"} <= planned.keys()
+
+
 def test_a_changed_setting_retrains_its_cells_and_redraws(built, config) -> None:
     file = built.folder / "config.yaml"
     before = file.read_text()

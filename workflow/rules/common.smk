@@ -96,6 +96,21 @@ def records_beside() -> list[str]:
     )
 
 
+def drawing_code() -> str:
+    """A checksum of the code that draws: drawings are made again when it changes.
+
+    The findings are not part of the workflow (`eowm findings`).
+    """
+    folders = (paths.PACKAGE / name for name in ("analysis", "paper"))
+    files = [paths.PACKAGE / "theory.py"]
+    files += (path for folder in folders for path in folder.rglob("*.*"))
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        if path.suffix != ".pyc" and not path.name.startswith("findings."):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
 def drawn_from(files, table):
     """`files` of a table, of all tables, or none."""
     if table is None:

@@ -15,6 +15,8 @@ rule results:
     localrule: True
     conda:
         "../../environment.yml"
+    params:
+        code=drawing_code(),
     shell:
         "python -m eowm collect --out {output.csv} > {log} 2>&1"
 
@@ -89,6 +91,7 @@ for name, (table, products) in NOTEBOOKS.items():
             runtime=30,
         params:
             parameters={"preset": PRESET, "out": str(OUT)},
+            code=drawing_code(),
         script:
             "../scripts/run_notebook.py"
 
@@ -111,5 +114,7 @@ rule report:
     localrule: True
     conda:
         "../../environment.yml"
+    params:
+        code=drawing_code(),
     shell:
         "python -m eowm report > {log} 2>&1"

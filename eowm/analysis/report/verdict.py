@@ -72,9 +72,9 @@ def _agreement(summary: pd.DataFrame) -> str:
     judged = printed[printed.verdict != NOT_COMPARABLE]
     own = judged.row.str.split(":").str[0].isin(("eowm", "owm"))
     told = (
-        f"Of the {len(printed)} numbers that the paper prints for these cells, {len(judged)} can "
-        f"be judged: of EOWM and OWM {_counted(judged[own])}; of the other methods "
-        f"{_counted(judged[~own])}."
+        f"Of {len(printed)} numbers in the paper's Tables 2 and 3, {len(judged)} can be judged"
+        f"{_unjudged(printed, judged)}: of EOWM and OWM {_counted(judged[own])}; of the other "
+        f"methods {_counted(judged[~own])}."
     )
     above = summary[summary.paper_above.astype(bool)]
     if above.empty:
@@ -86,6 +86,16 @@ def _agreement(summary: pd.DataFrame) -> str:
         for at in above.itertuples()
     )
     return f"{told} Above our joint training, as no class-incremental number should be: {names}."
+
+
+def _unjudged(printed: pd.DataFrame, judged: pd.DataFrame) -> str:
+    """Scenarios of which no number can be judged, by family."""
+    missing = [name for name in printed.scenario.unique() if name not in set(judged.scenario)]
+    families: dict[str, list[str]] = {}
+    for family, tasks in map(style.split, missing):
+        families.setdefault(style.SCENARIOS.get(family, family), []).append(str(tasks))
+    told = ", ".join(f"{name} ({', '.join(tasks)} tasks)" for name, tasks in families.items())
+    return f", none of {told}" if told and len(judged) else ""
 
 
 def _counted(judged: pd.DataFrame) -> str:
