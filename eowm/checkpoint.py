@@ -6,6 +6,7 @@ newest one damaged, the run goes on from the one before.
 
 import hashlib
 import os
+import pickle
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -98,7 +99,10 @@ def _read(path: Path) -> dict[str, Any]:
         if file.read(DIGEST) != _digest(file):
             raise ValueError("its checksum does not match")
         file.seek(DIGEST)
-        content = torch.load(file, map_location="cpu", weights_only=True)
+        try:
+            content = torch.load(file, map_location="cpu", weights_only=True)
+        except pickle.UnpicklingError as error:  # the checksum is right, so it was saved like this
+            raise ValueError("it holds more than tensors and plain Python types") from error
     if not (isinstance(content, dict) and {"key", "state"} <= content.keys()):
         raise ValueError("not a checkpoint")
     return content

@@ -37,7 +37,7 @@ OUTPUTS = {
     "records": "records/**/seed*.json",
 }
 
-PresetOption = Annotated[str | None, typer.Option(help="smoke, quick or paper.")]
+PresetOption = Annotated[str | None, typer.Option(help="smoke, quick, tenth or paper.")]
 
 
 @app.command()
@@ -245,11 +245,10 @@ def sweep(
     config = load_config()
     preset = _preset(config, preset)
     cell = _find_cell(config, None, scenario, method)
-    parsed = [parse_overrides([f"{key}={value}"])[key] for value in values]
 
     from eowm import sweeps
 
-    found = sweeps.sweep(config, cell, preset, key, parsed, range(seeds), first_tasks)
+    found = sweeps.sweep(config, cell, preset, key, values, range(seeds), first_tasks)
     out.parent.mkdir(parents=True, exist_ok=True)
     found.to_csv(out, index=False)
     print(found.groupby("value").validation_accuracy.agg(["mean", "count"]).to_string())
@@ -348,6 +347,9 @@ def schema(kind: Annotated[Literal["config", "record"], typer.Argument()]) -> No
 
 def main() -> None:
     """Entry point: a user's mistake is one sentence and exit code 2, never a traceback."""
+    if paths.ROOT != paths.CHECKOUT and (paths.ROOT / "eowm" / "cli.py").is_file():
+        own = f"the project in {paths.ROOT} has its own: `python -m eowm` runs that"
+        print(f"eowm: this is the code of {paths.CHECKOUT}; {own}.", file=sys.stderr)
     try:
         app()
     except UserError as error:
@@ -430,9 +432,10 @@ def _by_state(runs: list["Run"]) -> str:
 
 def _find_cell(config: Config, table: str | None, scenario: str, row: str) -> Cell:
     """The table that shows this scenario and row; any scenario runs with any method."""
+    if table is not None:
+        return config.cell(f"{table}/{scenario}/{row}")
     for name, grid in config.tables.items():
-        shown = scenario in grid.scenarios and row in (*grid.methods, *grid.references)
-        if table == name or (table is None and shown):
+        if scenario in grid.scenarios and row in (*grid.methods, *grid.references):
             return config.cell(f"{name}/{scenario}/{row}")
     cell = config.cell(f"{next(iter(config.tables))}/{scenario}/{row}")
     return Cell("other", cell.scenario, cell.method, cell.variant)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from eowm import paths
 from eowm.errors import ConfigError, nearest
@@ -174,11 +174,21 @@ class Config(Strict):
     presets: dict[Name, Preset] = Field(description="budgets")
     jobs: Jobs = Field(description="how runs become jobs")
 
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _have_options(cls, methods: Any) -> Any:
+        """First of all: without its options every setting of a method is an unknown key."""
+        for name in methods if isinstance(methods, Mapping) else ():
+            if name not in OPTIONS:
+                raise ValueError(
+                    f"method '{name}' has no options{nearest(name, OPTIONS)}: add a class to "
+                    "OPTIONS in eowm/settings.py (CONTRIBUTING.md)"
+                )
+        return methods
+
     @model_validator(mode="after")
     def _names_exist(self) -> "Config":
         _known(self.preset, self.presets, "preset")
-        for name in self.methods:
-            _known(name, OPTIONS, f"methods.{name}")
         for name, preset in self.presets.items():
             for family, shrink in preset.families.items():
                 where = f"presets.{name}.families.{family}"
@@ -294,10 +304,8 @@ class Config(Strict):
         shrink = self.presets[preset].families.get(family_name, PresetFamily())
         layers = [*self.layers(cell, preset), ("--set", overrides)]
         net, training, options = _merge(cell.method, layers)
-        if shrink.limits.epochs:
+        if shrink.limits.epochs and "epochs" not in (overrides or {}):
             training["epochs"] = min(training["epochs"], shrink.limits.epochs)
-        if overrides and "epochs" in overrides:
-            training["epochs"] = overrides["epochs"]
         try:
             return RunSettings(
                 scenario=cell.scenario,
@@ -350,13 +358,18 @@ def parse_overrides(assignments: list[str]) -> dict[str, Any]:
         place = overrides
         for parent in parents:
             place = place.setdefault(parent, {})
-        place[last] = _value(value)
+            if not isinstance(place, dict):
+                raise ConfigError(f"--set {text}: {parent} has a value already.")
+        place[last] = parse_value(value)
     return overrides
 
 
-def _value(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """As YAML reads it, except that `1e3` is a number, too."""
-    value = yaml.safe_load(text)
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ConfigError(f"'{text}' is not a value: write it as in config.yaml.") from None
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -384,9 +397,8 @@ def _merge(method: str, layers: list[Layer]) -> tuple[dict, dict, dict]:
     for where, layer in layers:
         for key, value in _given(layer).items():
             if key not in home:
-                raise ConfigError(
-                    f"{where}.{key} is not a setting of {method}{nearest(key, home)}."
-                )
+                place = f"{where} {key}" if where == "--set" else f"{where}.{key}"
+                raise ConfigError(f"{place} is not a setting of {method}{nearest(key, home)}.")
             section = sections[home[key]]
             if isinstance(value, dict) and isinstance(section.get(key), dict):
                 value = section[key] | value
@@ -402,7 +414,7 @@ def _given(layer: Any) -> dict[str, Any]:
 
 def _known(name: str, names: Any, what: str) -> None:
     if name not in names:
-        known = ", ".join(names)
+        known = ", ".join(names) or "none"
         raise ConfigError(f"{what} '{name}' is unknown{nearest(name, names)}; known: {known}.")
 
 

@@ -1,6 +1,8 @@
 """Every folder and file pattern of the project, named once."""
 
+import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
@@ -68,3 +70,11 @@ def tried(preset: str, cell: str, seed: int | str, settings_hash: str) -> Path:
 def cell_path(cell: str) -> str:
     """`method:variant` on the command line is `method/variant` in a path."""
     return cell.replace(":", "/")
+
+
+def checksum(files: Iterable[Path]) -> str:
+    """Of the content of source files, whatever they are called or when they were written."""
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]

@@ -45,7 +45,8 @@ class Training(Strict):
         None,
         gt=0,
         description="learn from only so many of a task's images, the same ones in every epoch, "
-        "drawn anew for each task and seed",
+        "drawn anew for each task and seed; what a method gathers of a task (Fisher information, "
+        "gradients, similarities, means) is of all its images",
         exclude_if=lambda value: value is None,  # records made before it existed keep their hash
     )
     reshuffle: bool = Field(
@@ -266,8 +267,8 @@ class RunSettings(Strict):
             raise ValueError(f"{classes} classes cannot be cut into {self.tasks} equal tasks")
         if self.net.net == "resnet18" and not OPTIONS[self.method].any_net:
             raise ValueError(
-                f"{self.method} treats each layer's weights apart and cannot train a resnet18, "
-                "which has biases and batch normalisation besides"
+                f"{self.method} cannot train a resnet18: it was not written for biases and batch "
+                "normalisation (`any_net` of its Options)"
             )
         typed = OPTIONS[self.method].model_validate(self.options)
         object.__setattr__(self, "options", typed.model_dump(mode="json"))
@@ -286,12 +287,17 @@ def _overlay() -> type[Strict]:
     """All settings by their flat names, each optional: what a config section may change."""
     fields: dict[str, Any] = {}
     models: list[type[Strict]] = [Net, Training, *OPTIONS.values()]
+    shared = Net.model_fields.keys() | Training.model_fields.keys()
     for model in models:
+        if issubclass(model, Options) and (taken := shared & model.model_fields.keys()):
+            raise TypeError(f"{model.__name__}: {', '.join(taken)} is a setting of all methods")
         for name, field in model.model_fields.items():
             kind: Any = Annotated[(field.annotation, *field.metadata, None)]  # keeps the bounds
             told = [fields[name][1].description] if name in fields else []
             if field.description not in told:  # one name may mean two things in two methods
                 told.append(field.description)
+            if name in fields:  # and have other bounds: `resolve` checks those of the method
+                kind = fields[name][0] | kind
             fields[name] = (kind | None, Field(None, description="; ".join(told)))
     return create_model("Overlay", __base__=Strict, __doc__=_overlay.__doc__, **fields)
 

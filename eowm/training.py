@@ -87,6 +87,8 @@ class Loop:
         self._resume()
         state = self.state
         if self.environment not in state.made_with[-1:]:
+            if state.made_with:
+                self.reporter.line("goes on with other code or on another machine than it began")
             state.made_with.append(self.environment)
         while state.phase < self.phases and state.status == "running":
             task = (

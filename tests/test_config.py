@@ -7,8 +7,9 @@ import sys
 
 import pytest
 import yaml
+from pydantic import Field
 
-from eowm import paper
+from eowm import methods, paper, settings
 from eowm.config import Config, config_schema, load_config, parse_config, parse_overrides
 from eowm.errors import ConfigError
 from eowm.paths import CHECKOUT as ROOT
@@ -205,3 +206,31 @@ def test_listing_cells_does_not_import_torch() -> None:
         "list(load_config().cells()); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_a_method_takes_no_name_of_a_shared_setting(monkeypatch) -> None:
+    """`--set momentum=…` could mean only one of the two."""
+
+    class Bad(settings.Options):
+        momentum: float = 0.0
+
+    monkeypatch.setitem(settings.OPTIONS, "bad", Bad)
+    with pytest.raises(TypeError, match="Bad: momentum is a setting of all methods"):
+        settings._overlay()
+
+
+def test_one_name_may_have_other_bounds_in_another_method(monkeypatch) -> None:
+    class Small(settings.Options):
+        strength: float = Field(le=1, description="of something else")
+
+    monkeypatch.setitem(settings.OPTIONS, "small", Small)
+    overlay = settings._overlay()
+    assert overlay(strength=0.5).strength == 0.5
+    assert overlay(strength=100.0).strength == 100.0  # EWC's
+
+
+def test_a_method_without_file_or_class_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"no file eowm/methods/no_such\.py"):
+        methods.find("no-such")
+    with pytest.raises(ConfigError, match=r"buffer\.py has no class with name = 'buffer'"):
+        methods.find("buffer")

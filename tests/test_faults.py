@@ -8,16 +8,19 @@ import resource
 import shutil
 import sys
 
+import numpy as np
 import pytest
 import yaml
 
 from eowm import cli, paths, records
+from eowm.checkpoint import Checkpoint
 from eowm.data import store
 from eowm.paths import CHECKOUT
 from eowm.settings import OPTIONS
 
 CELL = "table2/shuffled-mnist-3/finetune"
 TRAIN = ["train", "shuffled-mnist-3", "finetune", "--preset", "smoke"]
+SWEEP = ["sweep", "shuffled-mnist-3", "ewc", "--preset", "smoke"]
 PUBLISHED = CHECKOUT / "paper_figures/paper/records/table3/disjoint-mnist-2/w2-0.10/seed0.json"
 
 
@@ -59,6 +62,8 @@ BAD_CONFIGS = {
     "unknown key": ("prset", "quick", ["prset", "did you mean 'preset'"]),
     "unknown key, deep": ("methods/owm/settings/alhpa", 1, ["methods.owm.settings.alhpa"]),
     "key of another method": ("methods/ewc/settings/w2", 0.1, ["methods.ewc.settings.w2"]),
+    "no options": ("methods/si", {"title": "SI", "settings": {"c": 1}},
+                   ["method 'si' has no options", "eowm/settings.py"]),
     "wrong type": ("families/cifar10/settings/epochs", "x", ["families.cifar10.settings.epochs"]),
     "w2 > 1": ("methods/eowm/variants/w2-0.10/settings/w2", 1.5, ["w2", "less than or equal to 1"]),
     "negative epochs": ("families/cifar10/settings/epochs", -3, ["epochs", "greater than 0"]),
@@ -123,6 +128,15 @@ def test_a_config_that_is_none(project, eowm, text, words) -> None:
         (["train", "cifar10-6", "owm"], ["cifar10-6", "did you mean"]),
         ([*TRAIN, "--set", "epcohs=3"], ["epcohs", "did you mean 'epochs'"]),
         ([*TRAIN, "--set", "epochs=-3"], ["epochs", "greater than 0"]),
+        ([*TRAIN, "--set", "epochs=abc"], ["epochs", "integer"]),
+        ([*TRAIN, "--set", "epochs=null"], ["epochs", "integer"]),
+        ([*TRAIN, "--set", "alpha=3"], ["--set alpha is not a setting of finetune"]),
+        ([*TRAIN, "--set", "epochs=3", "--set", "epochs.x=3"], ["epochs has a value already"]),
+        ([*TRAIN, "--set", "epochs=[1"], ["'[1' is not a value"]),
+        ([*TRAIN, "--table", "tabel2"], ["tabel2", "did you mean 'table2'"]),
+        (["train", "cifar10-5", "joint:x"], ["variant of joint 'x'", "known: none"]),
+        ([*SWEEP, "strength", "1", "--first-tasks", "4", "--out", "x.csv"], ["has 3 tasks"]),
+        ([*SWEEP, "strength.x", "1", "--out", "x.csv"], ["strength"]),
         ([*TRAIN, "--seed", "0", "--seed", "1", "--out", "x.json"], ["one --out for each --seed"]),
         (["forget", "table2/shuffled-mnist-3/finetun"], ["did you mean 'finetune'"]),
         (["forget", CELL, "--seeds", "one"], ["one", "whole numbers"]),
@@ -208,6 +222,23 @@ def test_damaged_checkpoints(trainable, eowm) -> None:
     refused(eowm(*TRAIN), "seed0.pt", "is damaged; delete it")
     assert no_record(trainable)
     assert eowm(*TRAIN, "--fresh")[0] == 0
+
+
+def test_a_checkpoint_of_a_method_that_keeps_more_than_plain_types(trainable, eowm) -> None:
+    """Nothing is unpickled that could run code, and the message does not speak of the disk."""
+    file = trainable / paths.checkpoint("smoke", CELL, 0)
+    file.parent.mkdir(parents=True)
+    Checkpoint(file, "a key").save({"method": np.float64(1.0)})
+    refused(eowm(*TRAIN), "seed0.pt", "more than tensors and plain Python types")
+
+
+def test_the_command_of_another_checkout_says_whose_code_it_is(project, eowm) -> None:
+    (project / "eowm").mkdir()
+    (project / "eowm/cli.py").touch()
+    code, text = eowm("cells", "--names")
+    assert code == 0
+    assert f"this is the code of {CHECKOUT}" in text
+    assert "`python -m eowm` runs that" in text
 
 
 def test_a_checkpoint_made_on_other_data_is_not_continued(trainable, eowm, monkeypatch) -> None:

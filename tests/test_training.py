@@ -3,6 +3,7 @@
 import copy
 import errno
 import os
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -109,6 +110,33 @@ def test_a_run_that_goes_on_with_other_code_tells_what_it_began_with(
         loop = make_loop(settings, arrays("mnist"), eager(path, settings))
         loop.environment = found
         assert environments(loop.run().made_with) == told
+
+
+def test_a_record_names_code_that_no_commit_holds(tmp_path, monkeypatch) -> None:
+    """A `+` for a file that is changed or new, and another checksum for every edit."""
+    package = tmp_path / "eowm"
+    package.mkdir()
+    (package / "a.py").write_text("a = 1")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=n@example.org"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *command], check=True)
+    monkeypatch.setattr(paths, "PACKAGE", package)
+
+    def found() -> tuple[bool, str]:
+        made_with = environment(torch.device("cpu"))
+        return made_with["commit"].endswith("+"), made_with["code"]
+
+    clean, committed = found()
+    assert not clean
+    (package / "b.py").write_text("b = 1")
+    dirty, new = found()
+    (package / "b.py").write_text("b = 2")
+    still_dirty, newer = found()
+    assert dirty
+    assert still_dirty
+    assert len({committed, new, newer}) == 3
+    (package / "b.py").unlink()
+    assert found() == (False, committed)
 
 
 @pytest.fixture

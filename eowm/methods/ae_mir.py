@@ -27,6 +27,7 @@ from torch.nn import functional as F
 
 from eowm import autoencoders
 from eowm.data.streams import Task
+from eowm.errors import ConfigError
 from eowm.methods.base import Method
 from eowm.methods.buffer import Reservoir
 from eowm.optimisers import Adam
@@ -45,6 +46,10 @@ class AEMIR(Method):
 
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
+        if self.training.norm_penalty or self.training.clip_norm:
+            raise ConfigError(
+                "norm_penalty must be 0 and clip_norm null for AE-MIR: it has its own loss"
+            )
         self.autoencoder = autoencoders.build(settings.dataset).to(self.weights[0].device)
         self.autoencoder_optimiser = Adam(self.autoencoder.parameters(), AUTOENCODER_RATE)
         self.old_net = copy.deepcopy(net).requires_grad_(False).eval()

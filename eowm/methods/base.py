@@ -59,6 +59,8 @@ class Method:
         return self.net(x)
 
     def state_dict(self) -> dict[str, Any]:
+        """All that a run needs to go on bit for bit: tensors and plain Python types, nothing else.
+        It comes back on the CPU. Random numbers need no state: torch is seeded for every epoch."""
         return {"net": self.net.state_dict(), "optimiser": self.optimiser.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

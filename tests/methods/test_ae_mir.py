@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from eowm import autoencoders, methods
 from eowm.data import streams
+from eowm.errors import ConfigError
 
 RESNET = {"net": "resnet18", "filters": [4, 6], "dropout": 0.0}
 NETS = [("shuffled-mnist-3", {}), ("cifar10-5", RESNET)]
@@ -220,3 +221,10 @@ def test_prediction_does_not_depend_on_the_company(resolve, arrays) -> None:
     reconstructed = method.autoencoder.eval()(x)
     with torch.no_grad():
         assert torch.allclose(method.predict(x), method.net.eval()(reconstructed), atol=1e-6)
+
+
+@pytest.mark.parametrize("setting", [{"norm_penalty": 0.1}, {"clip_norm": 1.0}])
+def test_settings_that_its_loss_would_ignore_are_refused(resolve, arrays, setting) -> None:
+    settings = resolve("shuffled-mnist-3", "ae-mir", **setting)
+    with pytest.raises(ConfigError, match="AE-MIR"):
+        make(settings, streams.build(settings, arrays("mnist"), torch.device("cpu")))

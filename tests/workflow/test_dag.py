@@ -182,6 +182,17 @@ def test_a_bad_config_is_refused_before_anything_runs(project, overlay, words) -
         assert word in result.stdout
 
 
+def test_a_schema_that_is_out_of_date_says_how_to_renew_it(project) -> None:
+    file = project.folder / "workflow/schemas/config.schema.json"
+    before = file.read_text()
+    file.write_text(before.replace('"norm_penalty"', '"norm_fine"'))
+    result = project.snakemake("-n")
+    file.write_text(before)
+    assert result.returncode != 0
+    assert "out of date: run `eowm schema config >" in result.stdout
+    assert len(result.stdout.splitlines()) < 20
+
+
 def test_the_paper_preset_refuses_stand_ins(built) -> None:
     target = "paper_figures/paper/records/table2/shuffled-mnist-3/owm/seed0.json"
     result = built.run("python", "-m", "eowm", "train", "shuffled-mnist-3", "owm", "--preset",

@@ -18,7 +18,13 @@ try:
     CONFIG = parse_config(config)
 except UserError as error:
     raise WorkflowError(str(error)) from None
-validate(config, "../schemas/config.schema.json", set_default=False)
+try:
+    validate(config, "../schemas/config.schema.json", set_default=False)
+except WorkflowError:  # the package has no objection, so it is the schema that is wrong
+    file = "workflow/schemas/config.schema.json"
+    raise WorkflowError(
+        f"{file} is out of date: run `eowm schema config > {file}`."
+    ) from None
 PRESET = CONFIG.preset
 CELLS = list(CONFIG.cells(PRESET))
 OUT = paths.outputs(PRESET)
@@ -102,13 +108,12 @@ def drawing_code() -> str:
     The findings are not part of the workflow (`eowm findings`).
     """
     folders = (paths.PACKAGE / name for name in ("analysis", "paper"))
-    files = [paths.PACKAGE / "theory.py"]
-    files += (path for folder in folders for path in folder.rglob("*.*"))
-    digest = hashlib.sha256()
-    for path in sorted(files):
-        if path.suffix != ".pyc" and not path.name.startswith("findings."):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    files = [path for folder in folders for path in folder.rglob("*.*")]
+    return paths.checksum(
+        path
+        for path in [*files, paths.PACKAGE / "theory.py"]
+        if path.suffix != ".pyc" and not path.name.startswith("findings.")
+    )
 
 
 def drawn_from(files, table):
