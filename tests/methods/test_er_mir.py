@@ -178,7 +178,7 @@ def test_every_parameter_of_a_resnet_learns(resolve, arrays) -> None:
 
 @pytest.mark.parametrize("method", ["owm", "ogd", "ewc"])
 def test_methods_that_work_layer_by_layer_refuse_a_resnet(resolve, method) -> None:
-    with pytest.raises(ConfigError, match=f"{method} treats each layer's weights apart"):
+    with pytest.raises(ConfigError, match=f"{method} cannot train a resnet18"):
         resolve("cifar10-5", method, **RESNET)
 
 
