@@ -54,7 +54,7 @@ def render(folder: Path, config: Config, preset: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["title_of"] = style.scenario_title
+    environment.filters["titles"] = style.scenario_titles
     environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         preset=preset,

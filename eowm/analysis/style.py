@@ -1,5 +1,6 @@
 """How a method, a scenario and a page look: the same colour, marker and title everywhere."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +92,14 @@ def title(config: Config, row: str) -> str:
 
 def scenario_title(scenario: str) -> str:
     return "{} ({})".format(*scenario_lines(scenario))
+
+
+def scenario_titles(scenarios: Iterable[str]) -> str:
+    """Several at once: `CIFAR-10 (5 tasks), CIFAR-100 (2, 20 tasks)`."""
+    families: dict[str, list[str]] = {}
+    for family, tasks in map(split, scenarios):
+        families.setdefault(SCENARIOS.get(family, family), []).append(str(tasks))
+    return ", ".join(f"{name} ({', '.join(tasks)} tasks)" for name, tasks in families.items())
 
 
 def scenario_lines(scenario: str) -> tuple[str, str]:

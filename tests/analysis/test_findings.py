@@ -74,7 +74,7 @@ def test_a_gain_would_be_told(config, copied) -> None:
     assert missing not in then
     assert f"{of_q} Shuffled MNIST (10 tasks)." in then
     assert "above that of OWM, by the 95 % interval, on: Shuffled MNIST (10 tasks)." in then
-    gain = "lies outside our interval on: Shuffled MNIST (10 tasks)"
+    gain = "lies outside our interval on: Shuffled MNIST (10, 20 tasks)."
     assert (gain in now, gain in then) == (True, False)
 
 

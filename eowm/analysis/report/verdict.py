@@ -91,11 +91,7 @@ def _agreement(summary: pd.DataFrame) -> str:
 def _unjudged(printed: pd.DataFrame, judged: pd.DataFrame) -> str:
     """Scenarios of which no number can be judged, by family."""
     missing = [name for name in printed.scenario.unique() if name not in set(judged.scenario)]
-    families: dict[str, list[str]] = {}
-    for family, tasks in map(style.split, missing):
-        families.setdefault(style.SCENARIOS.get(family, family), []).append(str(tasks))
-    told = ", ".join(f"{name} ({', '.join(tasks)} tasks)" for name, tasks in families.items())
-    return f", none of {told}" if told and len(judged) else ""
+    return f", none of {style.scenario_titles(missing)}" if missing and len(judged) else ""
 
 
 def _counted(judged: pd.DataFrame) -> str:
