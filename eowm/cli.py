@@ -313,16 +313,17 @@ def report(preset: PresetOption = None) -> None:
 
 @app.command()
 def findings() -> None:
-    """Write docs/findings.md, and the result in the README, from the records of preset paper."""
+    """Write docs/findings.md, docs/evidence.md and the README's result from the paper preset."""
     from eowm.analysis import findings as page
 
     config, folder = load_config(), paths.ROOT / paths.outputs("paper")
     readme = paths.ROOT / "README.md"
     text = page.in_readme(readme.read_text(encoding="utf-8"), folder, config, "paper")
     readme.write_text(text, encoding="utf-8")
-    target = paths.ROOT / "docs" / "findings.md"
-    target.write_text(page.render(folder, config, "paper"), encoding="utf-8")
-    print("docs/findings.md, README.md")
+    pages = page.render(folder, config, "paper")
+    for name, text in pages.items():
+        (paths.ROOT / "docs" / name).write_text(text, encoding="utf-8")
+    print(", ".join([*(f"docs/{name}" for name in pages), "README.md"]))
 
 
 @app.command()

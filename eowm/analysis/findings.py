@@ -1,7 +1,7 @@
-"""docs/findings.md: what replicates and what does not, every number of it from the records.
+"""docs/findings.md, what replicates and what does not, and docs/evidence.md, the numbers behind it.
 
-The text is in `findings.md.j2`. What holds only for some outcomes stands there under a condition,
-so that new records cannot leave a sentence behind that is not true.
+Every number is from the records. The text is in two templates. What holds only for some outcomes
+stands there under a condition, so that new records cannot leave a sentence behind that is not true.
 """
 
 import textwrap
@@ -22,10 +22,17 @@ from eowm.config import Config
 from eowm.errors import ConfigError
 from eowm.methods.coefficients import published_c1, published_c2
 
-TEMPLATE = Path(__file__).parent / "findings.md.j2"
+TEMPLATES = {"findings.md": "findings.md.j2", "evidence.md": "findings.evidence.md.j2"}  # in docs
 NOTABLE = 0.02  # a difference to the paper in AA or MRR that is worth a line
 LARGE = 0.05  # the same of a choice that the paper leaves open
 LOWEST_SIMILARITY = -0.05  # of two CIFAR tasks by their raw pixels, which are nearly orthogonal
+TESTS = {  # explanations of a difference that were tried: by row, a variant and what it changes
+    "ewc": ("online", "one anchor, at the latest weights"),
+    "ogd-plus": ("rate-0.01", "rate 1e-2, about the steps of 1e-3 on standardised pixels"),
+    "er-mir": ("published-net", "on its own network"),
+    "owm": ("select-test", "epochs chosen on test images"),
+    "ae-mir": ("published-ratio", "ten replayed images to a new one"),
+}
 BLOCK = ("<!-- result: made by `eowm findings` -->", "<!-- end of result -->")  # in the README
 
 
@@ -40,7 +47,8 @@ def in_readme(text: str, folder: Path, config: Config, preset: str) -> str:
     return "\n".join([before + BLOCK[0], *lines, BLOCK[1]]) + after
 
 
-def render(folder: Path, config: Config, preset: str) -> str:
+def render(folder: Path, config: Config, preset: str) -> dict[str, str]:
+    """The pages by the names of their files."""
     evidence, evaluated, sentences = _told(folder, config, preset)
     elsewhere = ledger.runs_elsewhere(folder, config, preset)
     numbers = {
@@ -49,6 +57,7 @@ def render(folder: Path, config: Config, preset: str) -> str:
     }
     measured = choices(ledger.to_frame(evidence.runs, config, elsewhere), config)
     environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=False,  # noqa: S701 it is Markdown
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -56,7 +65,7 @@ def render(folder: Path, config: Config, preset: str) -> str:
     )
     environment.filters["titles"] = style.scenario_titles
     environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
-    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+    environment.globals.update(
         preset=preset,
         sentences=sentences,
         of=numbers.pop(preset),
@@ -65,7 +74,7 @@ def render(folder: Path, config: Config, preset: str) -> str:
         largest=_largest(measured),
         unstated=_unstated(measured),
         large=LARGE,
-        lowest_similarity=LOWEST_SIMILARITY,
+        tests=TESTS,
         signed=lambda value: "" if pd.isna(value) else f"{value:+.4f}",
         claims=[(claim, outcome.status) for claim, outcome in evaluated],
         statuses=(FAILS, HOLDS, UNDECIDED),
@@ -73,7 +82,9 @@ def render(folder: Path, config: Config, preset: str) -> str:
         theorems=evidence.findings,
         scenarios=config.tables["table2"].scenarios,
         title=style.scenario_title,
+        name=lambda row: style.title(config, row),
     )
+    return {page: environment.get_template(name).render() for page, name in TEMPLATES.items()}
 
 
 def choices(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
@@ -170,16 +181,15 @@ class Numbers:
     def apart(self, family: str, row: str) -> "Apart | None":
         """A row of Table 2 on the scenarios of a family where it is far from the paper, if any."""
         tasks, learnt, kept = [], [], []
-        for scenario in self.config.tables["table2"].scenarios:
+        for scenario in self._published(family):
             cell = f"table2/{scenario}/{row}"
-            far = max(abs(self.above_paper(cell, metric)) for metric in ("AA", "MRR")) > NOTABLE
-            if not (scenario.startswith(family) and far):
+            if max(abs(self.above_paper(cell, metric)) for metric in ("AA", "MRR")) <= NOTABLE:
                 continue
             aa, mrr = self._line(cell, "AA"), self._line(cell, "MRR")
             tasks.append(_tasks(cell))
             learnt.append((_learnt(cell, aa.mean, mrr.mean), _learnt(cell, aa.paper, mrr.paper)))
             kept.append((mrr.mean, mrr.paper))
-        return Apart(tuple(tasks), tuple(learnt), tuple(kept)) if tasks else None
+        return Apart(family, row, tuple(tasks), tuple(learnt), tuple(kept)) if tasks else None
 
     def above_paper(self, cell: str, metric: str = "AA") -> float:
         """By how much; 0 where there is nothing to compare."""
@@ -197,6 +207,15 @@ class Numbers:
 
     def difference(self, first: str, second: str, metric: str = "AA") -> str:
         return str(paired(self.runs, first, second, metric))
+
+    def brief_difference(self, first: str, second: str) -> str:
+        """In AA: the mean, its interval if there is one, and the number of pairs."""
+        found = paired(self.runs, first, second, "AA")
+        if found.mean is None:
+            return results.NOT_RUN
+        low, high = found.interval
+        spread = "" if low is None else f" [{low:+.4f}, {high:+.4f}]"
+        return f"{found.mean:+.4f}{spread} ({found.n})"
 
     def gains(self, second: str) -> list[tuple[str, int | None]]:
         """Scenarios where EOWM and a row have run, and the sign of the difference in AA; 0: not
@@ -294,25 +313,44 @@ class Numbers:
         """Scenarios of Table 2 where there is something to compare."""
         return self.scenarios(at_least=2)
 
+    def differences(self) -> list["Apart"]:
+        """Rows of Table 2, other than EOWM, that are far from the paper, by family."""
+        families = dict.fromkeys(style.split(name)[0] for name in self._published())
+        rows = [row for row in self.config.tables["table2"].methods if row != "eowm"]
+        found = [self.apart(family, row) for family in families for row in rows]
+        return [apart for apart in found if apart is not None]
+
+    def _published(self, family: str | None = None) -> list[str]:
+        """The scenarios of Table 2, of one family or all."""
+        scenarios = self.config.tables["table2"].scenarios
+        return [name for name in scenarios if family in (None, style.split(name)[0])]
+
     def tried(self, family: str, row: str, variant: str) -> str:
-        """A variant that ran beside the tables, by number of tasks, and whether that is nearer to
-        the paper; or nothing."""
-        scenarios = [n for n in self.config.tables["table2"].scenarios if n.startswith(family)]
-        places = [(table, n) for n in scenarios for table in ("other", "selection")]
-        pairs = [(f"{table}/{n}/{row}:{variant}", f"table2/{n}/{row}") for table, n in places]
-        pairs = [pair for pair in pairs if self.ran(*pair)]
-        if not pairs:
+        """A variant that ran beside the tables, by number of tasks; or nothing."""
+        cells = [cell for cell, _ in self._tried(family, row, variant)]
+        if not cells:
             return ""
-        numbers = [f"learnt {', '.join(f'{self._mean_learnt(cell):.3f}' for cell, _ in pairs)}"]
+        numbers = [f"learnt {', '.join(f'{self._mean_learnt(cell):.3f}' for cell in cells)}"]
         for metric in ("AA", "MRR"):
-            numbers += [f"{metric} {', '.join(self.ours(cell, metric) for cell, _ in pairs)}"]
-        near = [self._nearer(*pair) for pair in pairs]
+            numbers += [f"{metric} {', '.join(self.ours(cell, metric) for cell in cells)}"]
+        return f"{'; '.join(numbers)} ({', '.join(str(_tasks(cell)) for cell in cells)} tasks)"
+
+    def nearer(self, family: str, row: str, variant: str) -> str:
+        """Is its AA nearer to the paper's, and with how many tasks?"""
+        pairs = self._tried(family, row, variant)
         told = []
-        for wanted, word in ((True, "nearer"), (False, "not nearer")):
-            where = [cell for (cell, _), found in zip(pairs, near, strict=True) if found is wanted]
-            tasks = ", ".join(str(_tasks(cell)) for cell in where)
-            told += [f"{word} on {tasks} tasks"] if where else []
-        return f"{'; '.join(numbers)} (AA to the paper's: {', '.join(told)})"
+        for wanted, word in ((True, "yes"), (False, "no")):
+            where = [
+                str(_tasks(cell)) for cell, ours in pairs if self._nearer(cell, ours) is wanted
+            ]
+            told += [f"{word} ({', '.join(where)} tasks)"] if where else []
+        return ", ".join(told)
+
+    def _tried(self, family: str, row: str, variant: str) -> list[tuple[str, str]]:
+        """Cells of a variant that ran beside the tables, with the row's own cells."""
+        places = [(table, n) for n in self._published(family) for table in ("other", "selection")]
+        pairs = [(f"{table}/{n}/{row}:{variant}", f"table2/{n}/{row}") for table, n in places]
+        return [pair for pair in pairs if self.ran(*pair)]
 
     def _mean_learnt(self, cell: str) -> float:
         return _learnt(cell, self._line(cell, "AA").mean, self._line(cell, "MRR").mean)
@@ -351,9 +389,15 @@ class Numbers:
 class Apart:
     """How a row differs from the paper's, by number of tasks: pairs of ours and the paper's."""
 
+    family: str
+    row: str
     tasks: tuple[int, ...]
     learnt: tuple[tuple[float, float], ...]  # accuracy right after a task, by AA and MRR
     kept: tuple[tuple[float, float], ...]  # MRR
+
+    @property
+    def scenarios(self) -> list[str]:
+        return [f"{self.family}-{tasks}" for tasks in self.tasks]
 
     def effects(self) -> str:
         """Does it learn or forget more or less, and with how many tasks, if not with all?"""
@@ -376,7 +420,7 @@ class Apart:
     def evidence(self) -> str:
         ours = ", ".join(f"{ours:.3f}" for ours, _ in self.learnt)
         theirs = ", ".join(f"{theirs:.3f}" for _, theirs in self.learnt)
-        return f"learnt: {ours}, the paper's {theirs}"
+        return f"{ours}; {theirs}"
 
 
 def _tasks(cell: str) -> int:

@@ -1,4 +1,4 @@
-"""docs/findings.md: from the records alone, and in step with them."""
+"""docs/findings.md and docs/evidence.md: from the records alone, and in step with them."""
 
 import json
 import math
@@ -23,16 +23,27 @@ def config() -> Config:
     return load_config(ROOT / "config.yaml")
 
 
-def test_the_page_is_what_the_records_say(config) -> None:
-    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
-    assert page == findings.render(FOLDER, config, "paper"), "run: eowm findings"
+def written(folder: Path, config: Config) -> str:
+    """Both pages, one after the other."""
+    return "\n".join(findings.render(folder, config, "paper").values())
+
+
+def test_the_pages_are_what_the_records_say(config) -> None:
+    for name, text in findings.render(FOLDER, config, "paper").items():
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert page == text, "run: eowm findings"
+
+
+def test_the_findings_fit_on_two_pages(config) -> None:
+    """Printed with 9.5-point letters, tables with 8, two sheets of A4 hold about 1,700 words."""
+    assert len(findings.render(FOLDER, config, "paper")["findings.md"].split()) < 1750
 
 
 def test_the_readme_shows_the_result(config) -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert page == findings.in_readme(page, FOLDER, config, "paper"), "run: eowm findings"
     block = page.partition(findings.BLOCK[0])[2].partition(findings.BLOCK[1])[0]
-    assert "of EOWM minus that of OWM" in " ".join(block.split())
+    assert "higher average accuracy than OWM" in " ".join(block.split())
     with pytest.raises(ConfigError, match="no place"):
         findings.in_readme("# EOWM", FOLDER, config, "paper")
 
@@ -54,9 +65,9 @@ def change(folder: Path, cell: str, by: float, rows: slice) -> None:
 
 
 def test_another_accuracy_changes_its_numbers_and_no_other(config, copied) -> None:
-    before = findings.render(copied, config, "paper").splitlines()
+    before = written(copied, config).splitlines()
     change(copied, "table3/disjoint-mnist-2/w2-0.30", -0.01, slice(0, 1))
-    after = findings.render(copied, config, "paper").splitlines()
+    after = written(copied, config).splitlines()
     changed = [new for old, new in zip(before, after, strict=True) if old != new]
     assert len(changed) == 1
     assert changed[0].startswith("| 0.30 |")
@@ -66,21 +77,21 @@ def test_a_gain_would_be_told(config, copied) -> None:
     """What is said of a missing gain stands only while there is none."""
     of_q = "EOWM's AA is above that of its control, by the 95 % interval, on:"
     none, missing = f"{of_q} none of the ", "No effect of Q is seen"
-    now = findings.render(copied, config, "paper")
+    now = written(copied, config)
     assert (none in now) == (missing in now)
     change(copied, "table2/shuffled-mnist-10/eowm", 0.02, slice(None))
-    then = findings.render(copied, config, "paper")
+    then = written(copied, config)
     assert none not in then
     assert missing not in then
     assert f"{of_q} Shuffled MNIST (10 tasks)." in then
-    assert "above that of OWM, by the 95 % interval, on: Shuffled MNIST (10 tasks)." in then
+    assert "by the 95 % interval of the difference, on 1 of 3 scenarios" in then
     gain = "lies outside our interval on: Shuffled MNIST (10, 20 tasks)."
     assert (gain in now, gain in then) == (True, False)
 
 
 def test_a_harm_of_q_would_not_be_called_no_effect(config, copied) -> None:
     change(copied, "table2/shuffled-mnist-10/eowm", -0.02, slice(None))
-    assert "No effect of Q is seen" not in findings.render(copied, config, "paper")
+    assert "No effect of Q is seen" not in written(copied, config)
 
 
 def test_a_row_without_a_run_is_named_and_one_with_other_settings_does_not_count(
@@ -92,7 +103,7 @@ def test_a_row_without_a_run_is_named_and_one_with_other_settings_does_not_count
     ):
         store(make_record(config, cell, seed, accuracy=matrix(3, 0.9, 0.0), **how),
               tmp_path / "records")  # fmt: skip
-    page = findings.render(tmp_path, config, "paper")
+    page = written(tmp_path, config)
     assert "| OWM | 0.9000 (1) ≠ 0.9834 |" in page
     assert "| EOWM | not run, 0.9832 |" in page
     assert "| PGMA | not run, 0.9814 |" in page
@@ -100,22 +111,22 @@ def test_a_row_without_a_run_is_named_and_one_with_other_settings_does_not_count
 
 def test_a_published_number_above_joint_training_is_told(config, tmp_path) -> None:
     """The paper has 0.8223 for EOWM on CIFAR-10 and 0.5316 for OWM."""
-    told = "The paper's EOWM (0.8223) above joint training, CIFAR-10 (5 tasks)"
-    assert told not in findings.render(tmp_path, config, "paper")
+    told = "CIFAR-10 (5 tasks): the paper's EOWM (0.8223) above our joint training, 0.7500 (1) |"
+    assert told not in written(tmp_path, config)
     accuracy = matrix(5, 0.75, 0.0, "joint")
     store(make_record(config, "table2/cifar10-5/joint", accuracy=accuracy), tmp_path / "records")
-    assert told in findings.render(tmp_path, config, "paper")
+    assert told in written(tmp_path, config)
 
 
 def test_numbers_above_joint_training_on_similar_tasks_are_told(config, tmp_path) -> None:
     """The paper's 0.9814, 0.9834 and 0.9832 on three tasks."""
-    told = "The paper's PGMA (0.9814), OWM (0.9834), EOWM (0.9832) above our joint training"
+    told = "the paper's PGMA (0.9814), OWM (0.9834), EOWM (0.9832) above our joint training"
     for seed, accuracy in enumerate((0.974, 0.975, 0.976)):
         record = make_record(config, "table2/shuffled-mnist-3/joint", seed,
                              accuracy=[None, None, [accuracy] * 3])  # fmt: skip
         store(record, tmp_path / "records")
-        assert (told in findings.render(tmp_path, config, "paper")) == (seed > 0)  # an interval
-    assert told in findings.render(tmp_path, config, "paper")
+        assert (told in written(tmp_path, config)) == (seed > 0)  # an interval
+    assert told in written(tmp_path, config)
 
 
 def test_a_reduced_budget_stands_apart(config, tmp_path) -> None:
@@ -125,16 +136,18 @@ def test_a_reduced_budget_stands_apart(config, tmp_path) -> None:
         cell, accuracy = f"table2/cifar100-2/{row}", matrix(2, start, 0.0)
         record = make_record(config, cell, preset="tenth", accuracy=accuracy)
         store(record, tmp_path / "tenth" / "records")
-    page = findings.render(tmp_path / "paper", config, "paper")
+    page = written(tmp_path / "paper", config)
     apart = page.partition("### With fewer epochs")[2].partition("\n## ")[0]
     assert "| OWM | 3 of 30 | 0.3100 (1) |" in apart
     assert page.count("0.3100") == apart.count("0.3100") == 1
-    assert "CIFAR-100 (2 tasks): EOWM − OWM is +0.0100, one pair" in apart
+    difference = "CIFAR-100 (2 tasks): EOWM − OWM is +0.0100, one pair"
+    assert difference in apart
+    assert f"With 3 of 30 epochs of a task, {difference}" in page
     assert "There is no result yet" in page
 
 
 def test_choices_are_ordered_by_what_they_do(config, copied) -> None:
-    now = findings.render(copied, config, "paper")
+    now = written(copied, config)
     section = now.partition("## What the paper leaves open")[2].partition("\n## ")[0]
     lines = [line.split("|") for line in section.splitlines() if " tasks) | " in line]
     effects = [abs(float(line[4].strip() or line[5])) for line in lines]  # AA, or MRR alone
@@ -146,9 +159,10 @@ def test_choices_are_ordered_by_what_they_do(config, copied) -> None:
 
 def test_without_records_no_number_is_shown(config, tmp_path) -> None:
     (tmp_path / "records").mkdir()
-    text = findings.render(tmp_path, config, "paper")
+    text = written(tmp_path, config)
     assert "There is no result yet" in text
     assert "| EWC |" not in text
+    assert "No effect of Q is seen" not in text
 
 
 def test_the_share_of_q_is_a_few_hundredths_at_most(config) -> None:
@@ -173,8 +187,9 @@ def test_a_number_above_joint_training_may_be_one_with_the_task_known(
     found = found.model_copy(update={"task_known": matrix(5, told, 0.0)})
     for record in (joint, found):
         store(record, tmp_path / "records")
-    page = findings.render(tmp_path, config, "paper")
-    assert f"AA and MRR with the task known: EOWM {told:.4f} (1) and 1.0000 (1)" in page
+    page = written(tmp_path, config)
+    assert f"| AA with the task known: EOWM {told:.4f} (1) |" in page
+    assert f"| EOWM | {told:.4f} (1) | 1.0000 (1) | 0.8223 | 0.8649 |" in page
     assert ("perhaps the task was known at test" in page) == explains
 
 
@@ -209,11 +224,15 @@ def test_a_row_apart_from_the_paper_learns_or_forgets_otherwise(
     assert found is not None
     assert found.tasks == (5,)
     assert found.effects() == told
-    assert found.evidence() == f"learnt: {learnt:.3f}, the paper's 0.693"
+    assert found.evidence() == f"{learnt:.3f}; 0.693"
+    assert found.scenarios == ["cifar10-5"]
+    assert numbers.differences() == [found]
 
 
 def test_effects_name_the_tasks_where_they_are_not_everywhere() -> None:
     found = findings.Apart(
+        family="shuffled-mnist",
+        row="er-mir",
         tasks=(3, 10, 20),
         learnt=((0.8, 0.9), (0.8, 0.9), (0.8, 0.9)),
         kept=((0.9, 0.8), (0.8, 0.8), (0.6, 0.8)),
@@ -231,10 +250,11 @@ def test_a_test_of_an_explanation_stands_beside_the_difference(config, tmp_path)
     apart = other.cell.model_copy(update={"table": "other"})  # in no table
     for record in (ours, other.model_copy(update={"cell": apart})):
         store(record, tmp_path / "records")
-    page = findings.render(tmp_path, config, "paper")
-    (line,) = (line for line in page.splitlines() if line.startswith("| EWC, Shuffled MNIST (10 "))
-    assert "(`ewc:online`): learnt 0.700; AA 0.7000 (1); MRR 1.0000 (1)" in line
-    assert line.endswith(" (AA to the paper's: nearer on 10 tasks) |")
+    page = written(tmp_path, config)
+    told, numbers = (at for at in page.splitlines() if at.startswith("| EWC, Shuffled MNIST (10 "))
+    assert told.endswith("| one anchor, at the latest weights: yes (10 tasks) |")
+    tried = "(`ewc:online`): learnt 0.700; AA 0.7000 (1); MRR 1.0000 (1) (10 tasks) |"
+    assert numbers.endswith(tried)
 
 
 @pytest.mark.parametrize(("last", "told"), [(0.9395, ["EWC"]), (0.8, [])])
@@ -245,8 +265,8 @@ def test_a_published_row_that_is_fine_tuning_is_named(config, tmp_path, last, to
     store(record, tmp_path / "records")
     numbers = findings.Numbers.of(results.collect(tmp_path / "records", config, "paper"), config)
     assert [name for name, _ in numbers.no_better_than_finetuning("cifar10-5")] == told
-    page = findings.render(tmp_path, config, "paper")
-    assert ("The paper's EWC is no better than fine-tuning, CIFAR-10" in page) == bool(told)
+    page = written(tmp_path, config)
+    assert ("the paper's EWC is no better than fine-tuning" in page) == bool(told)
 
 
 def test_a_row_near_the_paper_is_not_apart(config, tmp_path) -> None:
@@ -258,13 +278,22 @@ def test_a_row_near_the_paper_is_not_apart(config, tmp_path) -> None:
     assert numbers.apart("cifar10", "ewc") is None
 
 
+def test_a_family_is_not_mistaken_for_one_with_a_longer_name(config, tmp_path) -> None:
+    """cifar10 and cifar100."""
+    accuracy = matrix(2, 0.9, 0.0)
+    store(make_record(config, "table2/cifar100-2/owm", accuracy=accuracy), tmp_path / "records")
+    numbers = findings.Numbers.of(results.collect(tmp_path / "records", config, "paper"), config)
+    assert numbers.apart("cifar10", "owm") is None
+    assert [found.scenarios for found in numbers.differences()] == [["cifar100-2"]]
+
+
 def test_a_cell_whose_runs_scatter_is_marked(config, tmp_path) -> None:
     """Nothing can be said of the paper's 0.5316 by 0.3 and 0.7."""
     for seed, accuracy in ((0, 0.3), (1, 0.7)):
         found = matrix(5, accuracy, 0.0)
         store(make_record(config, "table2/cifar10-5/owm", seed, accuracy=found),
               tmp_path / "records")  # fmt: skip
-    page = findings.render(tmp_path, config, "paper")
-    (line,) = (line for line in page.splitlines() if line.startswith("| OWM | 0.5000 ±"))
+    page = written(tmp_path, config)
+    line = next(line for line in page.splitlines() if line.startswith("| OWM | 0.5000 ±"))
     assert line.endswith(" (2) ? 0.5316 |")
     assert "| EWC | not run, 0.1879 |" in page

@@ -129,9 +129,13 @@ def test_the_three_sentences_follow_from_the_records(tmp_path, config):
 @pytest.mark.parametrize(
     ("gain", "seeds", "told"),
     [
-        (0.1, 3, "+0.1100 [+0.2907]; the 95 % interval lies above zero in 1 of these, below in 0"),
-        (-0.1, 3, "-0.0900 [+0.2907]; the 95 % interval lies above zero in 0 of these, below in 1"),
-        (0.1, 1, "+0.1000 [+0.2907] by one pair of runs; the 95 % interval lies above zero in 0"),
+        (0.1, 3, ("on 1 of 1 scenarios with repeated runs.", "+0.1100 [+0.2907].")),
+        (
+            -0.1,
+            3,
+            ("on none of 1 scenarios with repeated runs, a lower one on 1.", "-0.0900 [+0.2907]."),
+        ),
+        (0.1, 1, ("by single runs only.", "+0.1000 [+0.2907] by one pair of runs.")),
     ],
 )
 def test_whether_eowm_is_above_owm_is_said_first(tmp_path, config, gain, seeds, told):
@@ -142,7 +146,10 @@ def test_whether_eowm_is_above_owm_is_said_first(tmp_path, config, gain, seeds, 
             store(record, tmp_path / "records")
     text = report.write(tmp_path, config, "paper").read_text()
     verdict = html.unescape(text[text.index('<div class="verdict">') :]).split("<p>")[1]
-    assert f"in brackets: CIFAR-10 (5 tasks) {told}" in verdict
+    assert (
+        f"{told[0]} The differences, the paper's in brackets: CIFAR-10 (5 tasks) {told[1]}"
+        in verdict
+    )
 
 
 def test_a_published_number_above_joint_training_is_told(tmp_path, config):
