@@ -366,8 +366,8 @@ def below_joint(evidence: Evidence) -> Outcome:
         if known:
             joined, n = ceiling["mean"].iloc[0], ceiling.n.iloc[0]
             text += f", joint training {joined:.4f} (n = {n})"
-            clearly = n > 1 or line.paper > joined + NEAR  # one run has no interval
-            holds = (None if not clearly else False) if line.paper_above else True
+            unclear = n == 1 and line.paper > joined  # one run has no interval
+            holds = False if line.paper_above else None if unclear else True
         missing = () if known else evidence.missing([cell], "AA")
         parts.append(Comparison(text, holds, missing))
     return (
