@@ -236,11 +236,11 @@ class Numbers:
         """Scenarios where the paper's EOWM − OWM is above the 95 % interval of ours, by more than
         what counts as nothing."""
         found = []
-        for scenario, sign in self.gains("owm"):
+        for scenario, _ in self.gains("owm"):
             ours, other = (f"table2/{scenario}/{row}" for row in ("eowm", "owm"))
             printed = self._line(ours, "AA").paper - self._line(other, "AA").paper
             high = paired(self.runs, ours, other, "AA").interval[1]
-            found += [scenario] if sign is not None and printed > high + NOTHING else []
+            found += [scenario] if high is not None and printed > high + NOTHING else []
         return found
 
     def rises_with_q(self) -> bool:
