@@ -27,7 +27,7 @@ TEMPLATES = {"findings.md": "findings.md.j2", "evidence.md": "findings.evidence.
 NOTABLE = 0.02  # a difference to the paper in AA or MRR that is worth a line
 LARGE = 0.05  # the same of a choice that the paper leaves open
 LOWEST_SIMILARITY = -0.05  # of two CIFAR tasks by their raw pixels, which are nearly orthogonal
-TESTS = {  # other settings that were tried on a difference: a variant and what it changes
+OTHER_SETTINGS = {  # other settings that were tried on a difference: a variant and what it changes
     "shuffled-mnist/ewc": ("online", "one anchor, at the latest weights"),
     "shuffled-mnist/ogd-plus": ("rate-0.01", "rate 1e-2, about 1e-3 on standardised pixels"),
     "shuffled-mnist/er-mir": ("published-net", "its own network"),
@@ -77,7 +77,7 @@ def render(folder: Path, config: Config, preset: str) -> dict[str, str]:
         largest=_largest(measured),
         unstated=_unstated(measured),
         large=LARGE,
-        tests=TESTS,
+        other_settings=OTHER_SETTINGS,
         lowest_similarity=LOWEST_SIMILARITY,
         rounded_up=lambda share: f"{math.ceil(1000 * share) / 10:.1f} %",
         signed=lambda value: "" if pd.isna(value) else f"{value:+.4f}",
@@ -242,11 +242,6 @@ class Numbers:
             high = paired(self.runs, ours, other, "AA").interval[1]
             found += [scenario] if high is not None and printed > high + NOTHING else []
         return found
-
-    def rises_with_q(self) -> bool:
-        """Is AA of Table 3 on dissimilar tasks larger with the paper's largest w2 than without?"""
-        place = "table3/disjoint-mnist-2/w2-"
-        return paired(self.runs, f"{place}0.15", f"{place}0.00", "AA").sign == 1
 
     def learns_more_than_jointly(self, scenario: str) -> list[str]:
         """Rows of similar tasks whose AA in the paper is above our joint training by its interval,
@@ -428,7 +423,8 @@ class Apart:
                 told += [effect + tasks] if where else []
         return "; ".join(told) or "neither learning nor forgetting alone explains it"
 
-    def evidence(self) -> str:
+    def learnt_numbers(self) -> str:
+        """Ours by number of tasks, then the paper's."""
         ours = ", ".join(f"{ours:.3f}" for ours, _ in self.learnt)
         theirs = ", ".join(f"{theirs:.3f}" for _, theirs in self.learnt)
         return f"{ours}; {theirs}"

@@ -227,7 +227,7 @@ def test_a_row_apart_from_the_paper_learns_or_forgets_otherwise(
     assert found is not None
     assert found.tasks == (5,)
     assert found.effects() == told
-    assert found.evidence() == f"{learnt:.3f}; 0.693"
+    assert found.learnt_numbers() == f"{learnt:.3f}; 0.693"
     assert found.scenarios == ["cifar10-5"]
     assert numbers.differences() == [found]
 
