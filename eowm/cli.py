@@ -15,7 +15,7 @@ from rich.table import Table
 from eowm import paths
 from eowm.config import Cell, Config, load_config, parse_overrides
 from eowm.errors import ConfigError, HoldError, UserError, nearest
-from eowm.settings import RunSettings
+from eowm.settings import Precision, RunSettings
 
 if TYPE_CHECKING:
     from eowm.states import Run
@@ -189,6 +189,10 @@ def train(
         bool, typer.Option("--fresh", help="Start again, whatever a checkpoint says.")
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads.")] = None,
+    precision: Annotated[
+        Precision,
+        typer.Option(help="Of the products of layers in training."),
+    ] = "float32",
     table: Annotated[str | None, typer.Option(help="Table that the cell belongs to.")] = None,
 ) -> None:
     """Train one cell and write a record for each seed; an interrupted run is continued.
@@ -217,7 +221,7 @@ def train(
         place, places[seed_] = out[number] if out else place, checkpoint or saved
         try:
             record = run(config, cell, settings, preset, place, places[seed_], device=device,
-                         fresh=fresh, keep=len(runs) > 1)  # fmt: skip
+                         precision=precision, fresh=fresh, keep=len(runs) > 1)  # fmt: skip
         except UserError as error:  # the other seeds have their chance
             print(f"eowm: {error}", file=sys.stderr)
             failed.append(error)

@@ -11,7 +11,17 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 
 from eowm import paths
 from eowm.errors import ConfigError, nearest
-from eowm.settings import OPTIONS, Budget, Limits, Net, Overlay, RunSettings, Strict, Training
+from eowm.settings import (
+    OPTIONS,
+    Budget,
+    Limits,
+    Net,
+    Overlay,
+    Precision,
+    RunSettings,
+    Strict,
+    Training,
+)
 
 ABLATION = "table3"  # the table whose rows are variants of one method
 
@@ -59,9 +69,12 @@ class Cost(Strict):
 
 
 class Jobs(Strict):
-    """How runs become jobs of a scheduler; nothing here changes a number."""
+    """How runs become jobs of a scheduler; nothing here changes what is computed."""
 
     threads: int = Field(1, gt=0, description="CPU threads of a run")
+    precision: Precision = Field(
+        "float32", description="of the products of layers in training; records and tables tell it"
+    )
     seeds_per_job: int = Field(
         1, gt=0, description="seeds of one cell that share a job, one after the other"
     )

@@ -19,8 +19,9 @@ from eowm.config import Cell, Config
 from eowm.data import store, streams
 from eowm.errors import ConfigError, RecordError
 from eowm.metrics import all_metrics
+from eowm.precision import products_in
 from eowm.progress import Reporter
-from eowm.settings import RunSettings
+from eowm.settings import Precision, RunSettings
 from eowm.training import Loop, State, seed_everything
 
 
@@ -33,6 +34,7 @@ def run(
     checkpoint: Path,
     *,
     device: str = "auto",
+    precision: Precision = "float32",
     fresh: bool = False,
     keep: bool = False,
 ) -> records.Record:
@@ -52,7 +54,8 @@ def run(
             record = _finished(out, settings, data)
         if record is None:
             with device_of_run(device, config.jobs.runs_per_gpu) as where:
-                record = train(config, cell, settings, preset, device=where, checkpoint=saved)
+                record = train(config, cell, settings, preset, device=where, precision=precision,
+                               checkpoint=saved)  # fmt: skip
         if keep:
             records.write(record, paths.finished(checkpoint))
         records.write(record, out)
@@ -96,6 +99,7 @@ def train(
     preset: str,
     *,
     device: str = "auto",
+    precision: Precision = "float32",
     checkpoint: Checkpoint | None = None,
     quiet: bool = False,
     first_tasks: int | None = None,
@@ -105,7 +109,7 @@ def train(
     With `first_tasks`, the run stops after so many tasks (for choosing settings).
     """
     where = torch.device(pick_device(device))
-    made_with = environment(where)  # now: the files may change while the run goes on
+    made_with = environment(where, precision)  # now: the files may change while the run goes on
     arrays, manifest = store.load(
         settings.dataset, paths.DATA, allow_standin=config.presets[preset].standin
     )
@@ -116,7 +120,8 @@ def train(
     title = f"{cell.name} seed {settings.seed}"
     with Reporter(title, settings.tasks, settings.training.epochs, quiet) as reporter:
         loop = Loop(method, stream, settings, reporter, checkpoint, first_tasks, made_with)
-        state = loop.run()
+        with products_in(precision):
+            state = loop.run()
     return records.Record(
         schema_version=records.SCHEMA_VERSION,
         cell=records.CellOfRun(
@@ -177,13 +182,14 @@ def environments(made_with: list[dict[str, Any]]) -> dict[str, Any]:
     return last | {"earlier": earlier} if earlier else last
 
 
-def environment(device: torch.device) -> dict[str, Any]:
+def environment(device: torch.device, precision: Precision) -> dict[str, Any]:
     on_gpu = device.type == "cuda"
     return {
         "python": platform.python_version(),
         "torch": str(torch.__version__),  # a checkpoint holds plain types only
         "device": torch.cuda.get_device_name(device) if on_gpu else _processor(),
         "threads": torch.get_num_threads(),
+        "precision": precision,
         "cores": os.cpu_count(),
         "system": platform.system(),
         "commit": _commit(),

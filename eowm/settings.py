@@ -24,6 +24,7 @@ Schedule = Annotated[
 ]
 Selection = Literal["last", "validation", "test-oracle"]
 Budget = Literal["paper", "reduced"]
+Precision = Literal["float32", "bfloat16"]
 
 
 class Net(Strict):

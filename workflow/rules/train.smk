@@ -32,9 +32,11 @@ for cell in CELLS:
                 settings=CONFIG.resolve(cell, 0, PRESET).hash(),
                 runs=runs_of,
                 device=device_of,
+                precision=precision_of,
             shell:
                 "python -m eowm train {params.scenario} {params.row} --table {params.table}"
-                " {params.runs} --threads {threads} --device {params.device} > {log} 2>&1"
+                " {params.runs} --threads {threads} --device {params.device}"
+                " --precision {params.precision} > {log} 2>&1"
 
     rule:
         name:
