@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from eowm import paths
-from eowm.config import Cell, Config, load_config, parse_overrides
+from eowm.config import OTHER, Cell, Config, load_config, parse_overrides
 from eowm.errors import ConfigError, HoldError, UserError, nearest
 from eowm.settings import Precision, RunSettings
 
@@ -193,7 +193,9 @@ def train(
         Precision,
         typer.Option(help="Of the products of layers in training."),
     ] = "float32",
-    table: Annotated[str | None, typer.Option(help="Table that the cell belongs to.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help=f"Table that the cell belongs to; '{OTHER}' for none.")
+    ] = None,
 ) -> None:
     """Train one cell and write a record for each seed; an interrupted run is continued.
 
@@ -285,7 +287,8 @@ def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
     console.print(
         f"trained {timing.train_seconds:.0f} s ({timing.images_per_second:,.0f} images/s), "
         f"evaluated {timing.eval_seconds:.0f} s, peak {timing.peak_memory_bytes / 2**20:,.0f} MiB, "
-        f"{record.environment.get('threads')} threads on {record.environment.get('device')}"
+        f"{record.environment.get('threads')} threads on {record.environment.get('device')}, "
+        f"products in {' and '.join(record.precisions)}"
     )
 
 
@@ -437,13 +440,13 @@ def _by_state(runs: list["Run"]) -> str:
 
 def _find_cell(config: Config, table: str | None, scenario: str, row: str) -> Cell:
     """The table that shows this scenario and row; any scenario runs with any method."""
-    if table is not None:
+    if table not in (None, OTHER):
         return config.cell(f"{table}/{scenario}/{row}")
-    for name, grid in config.tables.items():
+    for name, grid in config.tables.items() if table is None else ():
         if scenario in grid.scenarios and row in (*grid.methods, *grid.references):
             return config.cell(f"{name}/{scenario}/{row}")
     cell = config.cell(f"{next(iter(config.tables))}/{scenario}/{row}")
-    return Cell("other", cell.scenario, cell.method, cell.variant)
+    return Cell(OTHER, cell.scenario, cell.method, cell.variant)
 
 
 def _console() -> Console:

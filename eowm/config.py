@@ -24,6 +24,7 @@ from eowm.settings import (
 )
 
 ABLATION = "table3"  # the table whose rows are variants of one method
+OTHER = "other"  # in the place of a table: runs that no table shows
 
 
 def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Products of layers in bfloat16 while a network learns: half the time on hardware that has it.
+"""Products of layers in bfloat16 while a network learns: faster on hardware that has them.
 
 Both factors of a product are rounded to bfloat16 (8 significant bits) in the forward and the
 backward pass; sums inside a product are of float32. Weights, activations between layers, losses,

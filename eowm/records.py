@@ -96,6 +96,12 @@ class Record(Strict):
         return self
 
     @property
+    def precisions(self) -> list[str]:
+        """Of the products of layers in training; several where a run went on with another."""
+        made_with = [*self.environment.get("earlier", []), self.environment]
+        return sorted({part.get("precision", "float32") for part in made_with})
+
+    @property
     def complete(self) -> bool:
         return self.status == "complete"
 

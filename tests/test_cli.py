@@ -59,6 +59,20 @@ def test_train_show_and_repeat(cache, tmp_path) -> None:
     assert "MRR" in shown
 
 
+def test_rounded_products_are_in_the_record(cache, tmp_path) -> None:
+    outs = [tmp_path / f"{precision}.json" for precision in ("float32", "bfloat16")]
+    for out in outs:
+        place = ["--table", "other", "--precision", out.stem, "--out", out]
+        result = run(cache, "train", "shuffled-mnist-3", "owm", "--preset", "smoke", *place)
+        assert result.returncode == 0, result.stderr
+        assert f"products in {out.stem}" in " ".join(run(cache, "show", out).stdout.split())
+    plain, rounded = (json.loads(out.read_text()) for out in outs)
+    assert plain["cell"]["table"] == "other"
+    assert plain["settings_hash"] == rounded["settings_hash"]  # the same run, computed otherwise
+    assert plain["curves"] != rounded["curves"]
+    assert "float16" in run(cache, "train", "a", "b", "--precision", "half").stderr
+
+
 def test_kill_9_and_restart_gives_the_same_record(cache, tmp_path) -> None:
     whole, resumed = tmp_path / "whole.json", tmp_path / "resumed.json"
     assert run(cache, *ARGUMENTS, "--out", whole, "--checkpoint", tmp_path / "a.pt").returncode == 0

@@ -17,9 +17,9 @@ from eowm.analysis import evidence as overviews
 from eowm.analysis.claims import NOTHING, Claim, Evidence, Outcome
 from eowm.analysis.report import verdict
 from eowm.analysis.results import TASK_KNOWN
-from eowm.analysis.statistics import NEAR, SIGNS, SMALL, paired
+from eowm.analysis.statistics import COMPLETE, NEAR, SIGNS, SMALL, paired
 from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
-from eowm.config import Config
+from eowm.config import OTHER, Config
 from eowm.errors import ConfigError
 from eowm.methods.coefficients import published_c1, published_c2
 
@@ -80,6 +80,7 @@ def render(folder: Path, config: Config, preset: str) -> dict[str, str]:
         other_settings=OTHER_SETTINGS,
         lowest_similarity=LOWEST_SIMILARITY,
         rounded_up=lambda share: f"{math.ceil(1000 * share) / 10:.1f} %",
+        number=lambda value: "n/a" if pd.isna(value) else tables.number(value),
         signed=lambda value: "" if pd.isna(value) else f"{value:+.4f}",
         claims=[(claim, outcome.status) for claim, outcome in evaluated],
         statuses=(FAILS, HOLDS, UNDECIDED),
@@ -148,7 +149,7 @@ class Numbers:
 
     def ours(self, cell: str, metric: str = "AA") -> str:
         line = self._line(cell, metric)
-        return results.NOT_RUN if line is None else tables.ours(line)
+        return results.NOT_RUN if line is None else _ours(line)
 
     def beside(self, cell: str, metric: str = "AA") -> str:
         """Ours, the sign of the verdict, and the paper's if it has one."""
@@ -156,9 +157,9 @@ class Numbers:
         if line is None:
             return ""
         if pd.isna(line.paper):
-            return tables.ours(line)
+            return _ours(line)
         sign = self.sign(cell, metric)
-        return f"{tables.ours(line)}{f' {sign}' if sign else ','} {line.paper:.4f}"
+        return f"{_ours(line)}{f' {sign}' if sign else ','} {line.paper:.4f}"
 
     def paper(self, cell: str, metric: str = "AA") -> str:
         line = self._line(cell, metric)
@@ -319,6 +320,32 @@ class Numbers:
         """Scenarios of Table 2 where there is something to compare."""
         return self.scenarios(at_least=2)
 
+    def of_the_paper(self) -> list[str]:
+        """Scenarios of Table 2 where a row of the paper has run."""
+        rows = self.config.tables["table2"].methods
+        return [n for n in self.scenarios() if any(self.ran(f"table2/{n}/{row}") for row in rows)]
+
+    def with_rounded_products(self) -> list[str]:
+        """Rows of Tables 2 and 3 that a run with bfloat16 is part of, with their scenarios."""
+        here = self.summary[(self.summary.metric == "AA") & self.summary.in_grid]
+        here = here[here.marks.str.contains(results.LETTER["bfloat16"])]
+        rows: dict[str, list[str]] = {}
+        for line in here.itertuples():
+            rows.setdefault(style.title(self.config, line.row), []).append(line.scenario)
+        return [f"{row} on {style.scenario_titles(names)}" for row, names in rows.items()]
+
+    def in_both_precisions(self) -> pd.DataFrame:
+        """Runs that were made twice, with and without rounded products, and else alike.
+
+        Columns row, scenario, seed, and AA and MRR by precision.
+        """
+        done = self.runs[(self.runs.status == COMPLETE) & self.runs.table.isin(("table2", OTHER))]
+        same = ["scenario", "row", "seed"]
+        pairs = done[done.precision == "float32"].merge(
+            done[done.precision == "bfloat16"], on=same, suffixes=("", "_rounded")
+        )
+        return pairs[[*same, "AA", "AA_rounded", "MRR", "MRR_rounded"]]
+
     def differences(self) -> list["Apart"]:
         """Rows of Table 2, other than EOWM, that are far from the paper, by family."""
         families = dict.fromkeys(style.split(name)[0] for name in self._published())
@@ -354,7 +381,7 @@ class Numbers:
 
     def _tried(self, family: str, row: str, variant: str) -> list[tuple[str, str]]:
         """Cells of a variant that ran beside the tables, with the row's own cells."""
-        places = [(table, n) for n in self._published(family) for table in ("other", "selection")]
+        places = [(table, n) for n in self._published(family) for table in (OTHER, "selection")]
         pairs = [(f"{table}/{n}/{row}:{variant}", f"table2/{n}/{row}") for table, n in places]
         return [pair for pair in pairs if self.ran(*pair)]
 
@@ -428,6 +455,11 @@ class Apart:
         ours = ", ".join(f"{ours:.3f}" for ours, _ in self.learnt)
         theirs = ", ".join(f"{theirs:.3f}" for _, theirs in self.learnt)
         return f"{ours}; {theirs}"
+
+
+def _ours(line) -> str:
+    """A number says in its own cell that products were rounded."""
+    return tables.ours(line) + (" ᵇ" if results.LETTER["bfloat16"] in line.marks else "")
 
 
 def _tasks(cell: str) -> int:

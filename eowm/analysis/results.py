@@ -24,7 +24,7 @@ RUN_COLUMNS = [
     "preset", "table", "scenario", "method", "variant", "row", "seed", "status", *METRICS,
     "train_seconds", "eval_seconds", "estimated_core_hours", "estimated_gpu_hours", "dataset",
     "data_source", "comparable", "budget", "standin", "stale",
-    "selection", "in_grid", "commit", "python", "torch", "device", "path",
+    "selection", "precision", "in_grid", "commit", "python", "torch", "device", "path",
 ]  # fmt: skip
 SUMMARY_COLUMNS = [
     "preset", "table", "metric", "scenario", "method", "variant", "row", "n", "seeds", "mean",
@@ -49,6 +49,7 @@ MARKS = (
     Mark("s", "stand-in data", "synthetic images in place of the dataset, so not comparable"),
     Mark("o", "stale settings", "run with other settings than config.yaml has now"),
     Mark("t", "test-selected", "epochs were chosen on the test images (leakage)"),
+    Mark("b", "bfloat16", "layers multiplied in bfloat16 while they learnt, not in float32"),
     Mark("j", ABOVE_JOINT, "above joint training on all tasks at once: wrong until explained"),
     Mark("f", "failed", "a run failed and is not part of the mean"),
     Mark("m", "not run", "a run has no record and is not part of the mean"),
@@ -119,6 +120,7 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
         "standin": standin,
         "stale": stale,
         "selection": record.settings.training.selection,
+        "precision": " ".join(record.precisions),
         "in_grid": in_grid,
         **{key: record.environment.get(key) for key in ("commit", "python", "torch", "device")},
         "path": _shown(path),
@@ -278,6 +280,7 @@ def _notes(runs: pd.DataFrame, metric: str) -> Iterator[tuple[str, str]]:
         "stand-in data": counted.standin,
         "stale settings": counted.stale,
         "test-selected": counted.selection == "test-oracle",
+        "bfloat16": counted.precision != "float32",
     }
     for name, applies in limits.items():
         if applies.any():

@@ -300,3 +300,31 @@ def test_a_cell_whose_runs_scatter_is_marked(config, tmp_path) -> None:
     line = next(line for line in page.splitlines() if line.startswith("| OWM | 0.5000 ±"))
     assert line.endswith(" (2) ? 0.5316 |")
     assert "| EWC | not run, 0.1879 |" in page
+
+
+def test_a_number_of_rounded_products_says_so_beside_the_same_run_without(config, tmp_path) -> None:
+    """Joint training on CIFAR-100 with bfloat16 alone, on CIFAR-10 in both ways."""
+    cells = "table2/cifar100-2/joint", "table2/cifar10-5/joint", "table2/cifar10-5/joint"
+    for cell, accuracy, table, precision in zip(
+        cells, (0.6, 0.7, 0.71), ("table2", "table2", "other"),
+        ("bfloat16", "float32", "bfloat16"), strict=True,
+    ):  # fmt: skip
+        tasks = int(cell.split("/")[1][-1])
+        made = make_record(config, cell, accuracy=matrix(tasks, accuracy, 0.0, "joint"))
+        place = made.cell.model_copy(update={"table": table})
+        environment = {"precision": precision}
+        made = made.model_copy(update={"cell": place, "environment": environment})
+        store(made, tmp_path / "records")
+    pages = findings.render(tmp_path, config, "paper")
+    assert "joint training 0.6000 (1) ᵇ." in pages["findings.md"]
+    told = "marked ᵇ here and b in the tables: Joint training on CIFAR-100 (2 tasks)."
+    assert told in pages["evidence.md"]
+    both = (
+        "| Joint training, CIFAR-10 (5 tasks) | 0 | 0.7000 | 0.7100 | +0.0100 | n/a | n/a | n/a |"
+    )
+    assert both in pages["evidence.md"]
+
+
+def test_nothing_is_said_of_rounding_where_there_is_none(config, tmp_path) -> None:
+    store(make_record(config, "table2/cifar10-5/joint"), tmp_path / "records")
+    assert "bfloat16" not in written(tmp_path, config)
