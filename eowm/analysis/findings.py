@@ -272,6 +272,18 @@ class Numbers:
         cells = [(name, f"table2/{scenario}/{row}") for name, row in self.rows()]
         return [(name, cell) for name, cell in cells if self._told(cell) is not None]
 
+    def chosen_on_test_images(self, scenario: str) -> list[tuple[str, str, str]]:
+        """Rows of Table 2 that also ran so: by title, own cell and that cell."""
+        rows = [
+            (name, row, f"{row}{'-' if ':' in row else ':'}select-test")
+            for name, row in self.rows()
+        ]
+        found = [
+            (name, f"table2/{scenario}/{row}", f"selection/{scenario}/{chosen}")
+            for name, row, chosen in rows
+        ]
+        return [(name, last, chosen) for name, last, chosen in found if self.ran(last, chosen)]
+
     def explained_by_task(self, scenario: str) -> bool:
         """Are the numbers that the paper has above joint training what ours are, task known?"""
         here = self.summary

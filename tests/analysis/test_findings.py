@@ -328,3 +328,22 @@ def test_a_number_of_rounded_products_says_so_beside_the_same_run_without(config
 def test_nothing_is_said_of_rounding_where_there_is_none(config, tmp_path) -> None:
     store(make_record(config, "table2/cifar10-5/joint"), tmp_path / "records")
     assert "bfloat16" not in written(tmp_path, config)
+
+
+def test_epochs_chosen_on_test_images_stand_beside_the_last_ones(config, tmp_path) -> None:
+    """The control too: its name has a variant of its own."""
+    cells = {
+        "table2/cifar10-5/eowm": 0.5,
+        "table2/cifar10-5/owm:matched": 0.45,
+        "selection/cifar10-5/eowm:select-test": 0.6,
+        "selection/cifar10-5/owm:matched-select-test": 0.58,
+    }
+    for cell, accuracy in cells.items():
+        made = make_record(config, cell, accuracy=matrix(5, accuracy, 0.0))
+        store(made, tmp_path / "records")
+    page = findings.render(tmp_path, config, "paper")["evidence.md"]
+    section = page.partition("### CIFAR-10 (5 tasks) with epochs chosen on test images")[2]
+    assert "| EOWM | 0.5000 (1) | 0.6000 (1) | 0.8223 | 1.0000 (1)" in section
+    assert "| OWM, c1 of EOWM | 0.4500 (1) | 0.5800 (1) | – | 1.0000 (1)" in section
+    assert "EOWM − its control, both so chosen: +0.0200, one pair" in section
+    assert "| OWM |" not in section.partition("## Table 3")[0]
