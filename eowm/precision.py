@@ -1,8 +1,8 @@
 """Products of layers in bfloat16 while a network learns: faster on hardware that has them.
 
-Both factors of a product are rounded to bfloat16 (8 significant bits) in the forward and the
-backward pass; sums inside a product are of float32. Weights, activations between layers, losses,
-optimisers, projectors and everything computed without gradients, evaluation too, stay in float32.
+Factors, an added bias and the result of a product are rounded to bfloat16 (8 significant bits),
+forwards and backwards; sums inside it are of float32. Weights, activations, losses, optimisers,
+projectors and everything computed without gradients, evaluation too, stay in float32.
 """
 
 from collections.abc import Callable, Mapping, Sequence
