@@ -182,7 +182,7 @@ def environments(made_with: list[dict[str, Any]]) -> dict[str, Any]:
     return last | {"earlier": earlier} if earlier else last
 
 
-def environment(device: torch.device, precision: Precision) -> dict[str, Any]:
+def environment(device: torch.device, precision: Precision = "float32") -> dict[str, Any]:
     on_gpu = device.type == "cuda"
     return {
         "python": platform.python_version(),

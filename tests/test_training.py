@@ -103,7 +103,7 @@ def test_a_run_that_goes_on_with_other_code_tells_what_it_began_with(
     resolve, arrays, tmp_path
 ) -> None:
     settings, path = resolve("shuffled-mnist-3", "finetune"), tmp_path / "run.pt"
-    begun = environment(torch.device("cpu"), "float32")
+    begun = environment(torch.device("cpu"))
     gone_on = begun | {"commit": "b"}
     for found, told in ((begun, begun), (begun, begun),
                         (gone_on, gone_on | {"earlier": [begun]})):  # fmt: skip
@@ -123,7 +123,7 @@ def test_a_record_names_code_that_no_commit_holds(tmp_path, monkeypatch) -> None
     monkeypatch.setattr(paths, "PACKAGE", package)
 
     def found() -> tuple[bool, str]:
-        made_with = environment(torch.device("cpu"), "float32")
+        made_with = environment(torch.device("cpu"))
         return made_with["commit"].endswith("+"), made_with["code"]
 
     clean, committed = found()

@@ -12,6 +12,7 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
+from eowm import records
 from eowm.analysis import claims, ledger, results, style, tables
 from eowm.analysis import evidence as overviews
 from eowm.analysis.claims import NOTHING, Claim, Evidence, Outcome
@@ -314,6 +315,14 @@ class Numbers:
         here = self.summary
         here = here[(here.table == "table2") & (here.scenario == scenario) & here.paper_above]
         return [f"{style.title(self.config, at.row)} ({at.paper:.4f})" for at in here.itertuples()]
+
+    def best_joint_epoch(self, scenario: str) -> float | None:
+        """The highest AA of joint training after any epoch of any run, which only test images could
+        have chosen: what is above it is not so because of the epoch that was kept."""
+        here = self.runs[(self.runs.table == "table2") & (self.runs.scenario == scenario)]
+        here = here[(here.row == results.CEILING) & (here.status == COMPLETE)]
+        found = [records.read(Path(path)).curves for path in here.path]
+        return max((epoch.test_seen for curve in found for epoch in curve), default=None)
 
     def no_better_than_finetuning(self, scenario: str) -> list[tuple[str, str]]:
         """Rows, by title and cell, whose AA and MRR in the paper are those of our fine-tuning."""
