@@ -144,7 +144,7 @@ def test_a_reduced_budget_stands_apart(config, tmp_path) -> None:
     assert page.count("0.3100") - 1 == apart.count("0.3100") == 1
     difference = "CIFAR-100 (2 tasks): EOWM − OWM is +0.0100, one pair"
     assert difference in apart
-    told = "EOWM 0.3200 and 0.9394, OWM 0.3100 and 0.9375."
+    told = "EOWM 0.3200 (1), OWM 0.3100 (1)."
     assert f"on CIFAR-100 (2 tasks): {told}" in page.partition("# The evidence")[0]
     assert "There is no result yet" in page
 
@@ -317,6 +317,8 @@ def test_a_number_of_rounded_products_says_so_beside_the_same_run_without(config
         store(made, tmp_path / "records")
     pages = findings.render(tmp_path, config, "paper")
     assert "joint training 0.6000 (1) ᵇ." in pages["findings.md"]
+    above = "0.8223 of EOWM on CIFAR-10 (5 tasks), where joint training reaches 0.7000."
+    assert above in pages["findings.md"]
     told = "marked ᵇ here and b in the tables: Joint training on CIFAR-100 (2 tasks)."
     assert told in pages["evidence.md"]
     both = (

@@ -104,9 +104,16 @@ def _agreement(summary: pd.DataFrame) -> str:
     above = summary[summary.paper_above.astype(bool)]
     if above.empty:
         return f"{told}."
+    joint = summary[(summary.row == results.CEILING) & (summary.metric == "AA")]
+    rounded = joint[joint.marks.str.contains(results.LETTER["bfloat16"])]
     names = ", ".join(
         f"{at.paper:.4f} of {at.row.upper()} on {style.scenario_title(at.scenario)}, where joint "
         f"training reaches {at.ceiling:.4f}"
+        + (
+            " (in bfloat16)"
+            if at.scenario in set(rounded[rounded.table == at.table].scenario)
+            else ""
+        )
         + (f" and our {at.row.upper()} {at.mean:.4f}" if at.n else "")
         for at in above.itertuples()
     )
