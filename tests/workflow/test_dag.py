@@ -109,6 +109,14 @@ def test_a_comment_in_the_package_retrains_nothing(built) -> None:
     assert "Nothing to be done" in built.snakemake("-n").stdout
 
 
+def test_faster_products_retrain_nothing_and_reach_what_is_trained(built) -> None:
+    faster = ["-n", "-p", "--config", "jobs={precision: bfloat16}"]
+    assert "Nothing to be done" in built.snakemake(*faster).stdout
+    again = built.snakemake("--forcerun", "train_table2_shuffled-mnist-3_finetune", *faster).stdout
+    assert "shuffled-mnist-3 finetune" in again
+    assert "--precision bfloat16" in again
+
+
 def test_other_drawing_code_redraws_and_retrains_nothing(built) -> None:
     file = built.folder / "eowm/analysis/style.py"
     before = file.read_text()
