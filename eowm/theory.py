@@ -22,12 +22,19 @@ from eowm import reference
 from eowm.projection import Projector, mean_input
 
 PAPER_C2 = (0.05, 0.10, 0.15)  # w2 of Table 3, with c1 = 1 − c2
-WIDTHS = {  # of the layers that Theorem 4 is measured on, by preset
-    "smoke": (64, 128, 256, 512),
-    "quick": (128, 256, 512, 1024, 2048),
-    "paper": (128, 256, 512, 1024, 2048),
-}
-SEEDS = {"smoke": 2, "quick": 10, "paper": 10}  # runs of Figure 1's experiment, by preset
+
+
+@dataclass(frozen=True)
+class Effort:
+    widths: tuple[int, ...] = (128, 256, 512, 1024, 2048)  # of Theorem 4's layers
+    seeds: int = 10  # of Figure 1's experiment
+
+
+SMALL = Effort(widths=(64, 128, 256, 512), seeds=2)
+
+
+def effort(preset: str) -> Effort:
+    return SMALL if preset == "smoke" else Effort()
 
 
 def normal(seed: int, *shape: int) -> Tensor:

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from eowm import nets, reference, theory
 from eowm.projection import Projector
 
-EXACT = 1e-9  # the tolerance for float64
+EXACT = 1e-9  # rounding of float64
+
+
+def test_every_preset_measures_the_theorems_and_smoke_less_than_others(config) -> None:
+    efforts = {preset: theory.effort(preset) for preset in config.presets}
+    small = efforts.pop("smoke")
+    assert set(efforts.values()) == {theory.Effort()}
+    assert small.seeds < theory.Effort().seeds
+    assert max(small.widths) < max(theory.Effort().widths)
 
 
 # --- Theorem 3 and Eq. 10 ------------------------------------------------------------------
