@@ -317,7 +317,7 @@ def test_a_number_of_rounded_products_says_so_beside_the_same_run_without(config
         store(made, tmp_path / "records")
     pages = findings.render(tmp_path, config, "paper")
     assert "joint training 0.6000 (1) ᵇ." in pages["findings.md"]
-    above = "0.8223 of EOWM on CIFAR-10 (5 tasks), where joint training reaches 0.7000."
+    above = "EOWM's 0.8223 on CIFAR-10 (5 tasks) against 0.7000."
     assert above in pages["findings.md"]
     told = "marked ᵇ here and b in the tables: Joint training on CIFAR-100 (2 tasks)."
     assert told in pages["evidence.md"]

@@ -6,7 +6,14 @@ import pandas as pd
 
 from eowm import paper
 from eowm.analysis import results, style
-from eowm.analysis.statistics import CLOSE, NOT_COMPARABLE, NOT_REPLICATED, REPLICATED, paired
+from eowm.analysis.statistics import (
+    CLOSE,
+    NOT_COMPARABLE,
+    NOT_REPLICATED,
+    REPLICATED,
+    Paired,
+    paired,
+)
 from eowm.config import Config
 
 TABLES = ("table2", "table3")  # of the paper; the grid has more
@@ -20,11 +27,10 @@ def sentences(runs: pd.DataFrame, summary: pd.DataFrame) -> tuple[str, str, str]
 
 
 def _gain(runs: pd.DataFrame) -> str:
-    """The answer first: EOWM over OWM, EOWM over the others, then the differences to OWM beside
-    the paper's."""
+    """The answer first: EOWM over OWM, beside the paper's gain, then EOWM over the others."""
     comparable = runs[runs.comparable.astype(bool) & (runs.table == "table2")]
     published = paper.table2().set_index(["method", "scenario", "metric"]).value
-    told, signs, over_others = [], [], []
+    repeated, once, over_others = [], [], []
     for scenario in comparable.scenario.unique():
         found = {
             method: paired(
@@ -34,35 +40,42 @@ def _gain(runs: pd.DataFrame) -> str:
         }
         gain = found.pop("owm")
         over_others += [other.sign for other in found.values() if other.sign is not None]
-        if not gain.n:
-            continue
         claimed = published["eowm", scenario, "AA"] - published["owm", scenario, "AA"]
-        once = " by one pair of runs" if gain.n == 1 else ""
-        told.append(f"{style.scenario_title(scenario)} {gain.mean:+.4f} [{claimed:+.4f}]{once}")
-        signs += [] if gain.sign is None else [gain.sign]
-    if not told:
+        if gain.sign is not None:
+            repeated.append((gain, claimed))
+        elif gain.n:
+            where = f"on {style.scenario_title(scenario)} one pair of runs differs by"
+            once.append(f"{where} {gain.mean:+.4f} (in the paper by {claimed:+.4f})")
+    if not repeated and not once:
         return "EOWM and OWM cannot be compared yet."
-    differences = f"EOWM − OWM, the paper's in brackets: {', '.join(told)}"
-    return f"{_found(signs)} ({differences}){_over_others(over_others)}."
+    return f"{'; '.join([_found(repeated), *once, *_over_others(over_others)])}."
 
 
-def _found(signs: list[int]) -> str:
-    """`signs` are of the scenarios whose difference has an interval."""
-    if not signs:
+def _found(repeated: list[tuple[Paired, float]]) -> str:
+    """Of the scenarios whose difference has an interval, each with the paper's difference."""
+    if not repeated:
         return "EOWM and OWM were compared by single runs only"
+    signs = [gain.sign for gain, _ in repeated]
     above, below = signs.count(1), signs.count(-1)
     answer = "does not replicate" if not above else "replicates in part"
     answer = "replicates" if above == len(signs) else answer
     return (
         f"EOWM's gain over OWM {answer}: its average accuracy is higher, by the 95 % interval of "
         f"the difference, on {above or 'none'} of {len(signs)} scenarios with repeated runs"
-        f"{f', lower on {below}' if below else ''}"
+        f"{f', lower on {below}' if below else ''} (EOWM − OWM: "
+        f"{_range([gain.mean for gain, _ in repeated])}; in the paper "
+        f"{_range([claimed for _, claimed in repeated])})"
     )
 
 
-def _over_others(signs: list[int]) -> str:
+def _range(values: list[float]) -> str:
+    ends = dict.fromkeys(f"{value:+.4f}" for value in (min(values), max(values)))
+    return " to ".join(ends)
+
+
+def _over_others(signs: list[int]) -> list[str]:
     counted = f"{signs.count(1)} of {len(signs)} comparisons with repeated runs"
-    return f"; over the other methods it is higher in {counted}" if signs else ""
+    return [f"over the other methods it is higher in {counted}"] if signs else []
 
 
 def _comparable(runs: pd.DataFrame) -> str:
@@ -107,17 +120,17 @@ def _agreement(summary: pd.DataFrame) -> str:
     joint = summary[(summary.row == results.CEILING) & (summary.metric == "AA")]
     rounded = joint[joint.marks.str.contains(results.LETTER["bfloat16"])]
     names = ", ".join(
-        f"{at.paper:.4f} of {at.row.upper()} on {style.scenario_title(at.scenario)}, where joint "
-        f"training reaches {at.ceiling:.4f}"
+        f"{at.row.upper()}'s {at.paper:.4f} on {style.scenario_title(at.scenario)} against "
+        f"{at.ceiling:.4f}"
         + (
             " (in bfloat16)"
             if at.scenario in set(rounded[rounded.table == at.table].scenario)
             else ""
         )
-        + (f" and our {at.row.upper()} {at.mean:.4f}" if at.n else "")
         for at in above.itertuples()
     )
-    return f"{told}; above our joint training, as hardly any class-incremental number is: {names}."
+    above_joint = "above our joint training, which class-incremental learning can hardly beat"
+    return f"{told}; {above_joint}: {names}."
 
 
 def _unjudged(printed: pd.DataFrame, judged: pd.DataFrame) -> str:
