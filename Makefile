@@ -85,5 +85,5 @@ lock: env  ## resolve the versions in pyproject.toml anew into requirements.lock
 unlock: env  ## clear Snakemake's lock after a kill
 	$(SNAKE) --unlock
 
-clean:  ## delete checkpoints, logs and reduced results; keeps data, .venv and paper records
+clean:  ## delete checkpoints, logs, results of smoke and quick; keeps data, .venv, other records
 	rm -rf results paper_figures/quick paper_figures/smoke

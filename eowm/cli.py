@@ -294,10 +294,10 @@ def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
 
 @app.command()
 def collect(
-    out: Annotated[Path, typer.Option(help="CSV file, one line per record.")],
+    out: Annotated[Path, typer.Option(help="CSV file, one line a run.")],
     preset: PresetOption = None,
 ) -> None:
-    """Read and check every record of a preset into one tidy table."""
+    """Check the records of a preset and write its runs, those without one too, as one table."""
     from eowm.analysis import results
 
     config = load_config()

@@ -70,7 +70,8 @@ class Cost(Strict):
 
 
 class Jobs(Strict):
-    """How runs become jobs of a scheduler; nothing here changes what is computed."""
+    """How runs become jobs of a scheduler: none of it makes a record stale. `precision` changes
+    numbers, `threads` their last bits."""
 
     threads: int = Field(1, gt=0, description="CPU threads of a run")
     precision: Precision = Field(
@@ -175,7 +176,7 @@ class Cell:
 class Config(Strict):
     """The whole of `config.yaml`."""
 
-    preset: str = Field("quick", description="smoke, quick or paper")
+    preset: str = Field("quick", description="smoke, quick, tenth or paper")
     records: Annotated[str, AfterValidator(_which_records)] = Field(
         "all",
         description="all: train what is missing; existing: draw from the records at hand; "

@@ -1,10 +1,10 @@
 """Products of layers in bfloat16 while a network learns: faster on hardware that has them.
 
 Factors, an added bias and the result of a product are rounded to bfloat16 (8 significant bits),
-forwards and backwards; sums inside it are of float32. Weights, activations, losses, optimisers,
-projectors of OWM and EOWM and all that is computed without gradients, evaluation too, stay in
-float32. What a method gathers by backward passes (EWC's Fisher information, OGD's gradients) is
-rounded as learning is.
+forwards and backwards; sums inside it are of float32. Weights, activations, losses, optimisers
+and all that is computed without gradients, evaluation too, stay in float32, the projectors of OWM
+and EOWM in float64. What a method gathers by backward passes (EWC's Fisher information,
+OGD's gradients) is rounded as learning is.
 """
 
 from collections.abc import Callable, Mapping, Sequence

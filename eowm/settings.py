@@ -246,7 +246,8 @@ OPTIONS: dict[str, type[Options]] = {
 
 
 class RunSettings(Strict):
-    """One run, resolved: everything that decides its numbers, and nothing else."""
+    """One run, resolved: everything that decides its numbers but how it was computed (precision,
+    threads, device, versions), which the `environment` of its record tells."""
 
     scenario: str
     method: str

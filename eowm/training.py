@@ -2,7 +2,8 @@
 
 Randomness is seeded anew at every epoch from (seed, task, epoch). So a run needs no generator
 state in its checkpoint, an interrupted run continues bit for bit, and methods that share a seed
-share initial weights and batch order, which makes their difference a paired comparison.
+share initial weights and, with equal batch sizes, the order of batches, which makes their
+difference a paired comparison.
 """
 
 import math

@@ -318,7 +318,7 @@ def _damaged(path: Path, name: str) -> str:
 
 def _refused(dataset: Dataset, cache: Path) -> str:
     return (
-        f"{cache} holds only a stand-in for {dataset.name}, which the preset paper refuses: set "
+        f"{cache} holds only a stand-in for {dataset.name}, which this preset refuses: set "
         f"{sources.LOCAL_VARIABLE} to a folder with {dataset.wanted} and run `eowm data fetch "
         f"{dataset.name} --source local`, or use the preset quick."
     )
