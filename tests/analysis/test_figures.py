@@ -114,6 +114,18 @@ def test_the_shorter_list_of_methods_is_written(tmp_path):
     assert notes(draw(tmp_path, config, "paper").axes[0]) == "not run: all but OWM"
 
 
+@pytest.mark.parametrize(
+    ("rounded", "note"), [(("owm", "joint"), "bfloat16"), (("joint",), "bfloat16: Joint training")]
+)
+def test_rounded_products_are_told_once_where_all_runs_have_them(tmp_path, config, rounded, note):
+    for row in ("owm", "joint"):
+        accuracy = matrix(5, 0.5, 0.0, row) if row == "joint" else None
+        made = make_record(config, f"table2/cifar10-5/{row}", accuracy=accuracy)
+        precision = "bfloat16" if row in rounded else "float32"
+        store(made.model_copy(update={"environment": {"precision": precision}}), tmp_path)
+    assert notes(draw(tmp_path, config, "paper").axes[0]).splitlines()[0] == note
+
+
 def test_nothing_is_clipped(crowded):
     """Every title and the legend lie inside the page, every note inside its panel's column."""
     with style.context():
