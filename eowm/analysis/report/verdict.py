@@ -1,5 +1,6 @@
 """The result in three sentences, and where the numbers come from."""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 
 import pandas as pd
@@ -11,7 +12,6 @@ from eowm.analysis.statistics import (
     NOT_COMPARABLE,
     NOT_REPLICATED,
     REPLICATED,
-    Paired,
     paired,
 )
 from eowm.config import Config
@@ -41,8 +41,8 @@ def _gain(runs: pd.DataFrame) -> str:
         gain = found.pop("owm")
         over_others += [other.sign for other in found.values() if other.sign is not None]
         claimed = published["eowm", scenario, "AA"] - published["owm", scenario, "AA"]
-        if gain.sign is not None:
-            repeated.append((gain, claimed))
+        if gain.sign is not None and gain.mean is not None:
+            repeated.append((gain.sign, gain.mean, claimed))
         elif gain.n:
             where = f"on {style.scenario_title(scenario)} one pair of runs differs by"
             once.append(f"{where} {gain.mean:+.4f} (in the paper by {claimed:+.4f})")
@@ -51,11 +51,11 @@ def _gain(runs: pd.DataFrame) -> str:
     return f"{'; '.join([_found(repeated), *once, *_over_others(over_others)])}."
 
 
-def _found(repeated: list[tuple[Paired, float]]) -> str:
-    """Of the scenarios whose difference has an interval, each with the paper's difference."""
+def _found(repeated: list[tuple[int, float, float]]) -> str:
+    """Of the scenarios whose difference has an interval: its sign, its mean and the paper's."""
     if not repeated:
         return "EOWM and OWM were compared by single runs only"
-    signs = [gain.sign for gain, _ in repeated]
+    signs, ours, claimed = zip(*repeated, strict=True)
     above, below = signs.count(1), signs.count(-1)
     answer = "does not replicate" if not above else "replicates in part"
     answer = "replicates" if above == len(signs) else answer
@@ -63,12 +63,11 @@ def _found(repeated: list[tuple[Paired, float]]) -> str:
         f"EOWM's gain over OWM {answer}: its average accuracy is higher, by the 95 % interval of "
         f"the difference, on {above or 'none'} of {len(signs)} scenarios with repeated runs"
         f"{f', lower on {below}' if below else ''} (EOWM − OWM: "
-        f"{_range([gain.mean for gain, _ in repeated])}; in the paper "
-        f"{_range([claimed for _, claimed in repeated])})"
+        f"{_range(ours)}; in the paper {_range(claimed)})"
     )
 
 
-def _range(values: list[float]) -> str:
+def _range(values: Sequence[float]) -> str:
     ends = dict.fromkeys(f"{value:+.4f}" for value in (min(values), max(values)))
     return " to ".join(ends)
 
