@@ -7,13 +7,7 @@ import pandas as pd
 
 from eowm import paper
 from eowm.analysis import results, style
-from eowm.analysis.statistics import (
-    CLOSE,
-    NOT_COMPARABLE,
-    NOT_REPLICATED,
-    REPLICATED,
-    paired,
-)
+from eowm.analysis.statistics import CLOSE, NOT_COMPARABLE, NOT_REPLICATED, REPLICATED, paired
 from eowm.config import Config
 
 TABLES = ("table2", "table3")  # of the paper; the grid has more
@@ -117,15 +111,11 @@ def _agreement(summary: pd.DataFrame) -> str:
     if above.empty:
         return f"{told}."
     joint = summary[(summary.row == results.CEILING) & (summary.metric == "AA")]
-    rounded = joint[joint.marks.str.contains(results.LETTER["bfloat16"])]
+    joint = joint[joint.marks.str.contains(results.LETTER["bfloat16"])]
+    rounded = set(zip(joint.table, joint.scenario, strict=True))
     names = ", ".join(
         f"{at.row.upper()}'s {at.paper:.4f} on {style.scenario_title(at.scenario)} against "
-        f"{at.ceiling:.4f}"
-        + (
-            " (in bfloat16)"
-            if at.scenario in set(rounded[rounded.table == at.table].scenario)
-            else ""
-        )
+        f"{at.ceiling:.4f}{' (in bfloat16)' if (at.table, at.scenario) in rounded else ''}"
         for at in above.itertuples()
     )
     above_joint = "above our joint training, which class-incremental learning can hardly beat"
