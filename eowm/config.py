@@ -67,6 +67,9 @@ class Cost(Strict):
     images_per_second: float = Field(gt=0, description="training images, one CPU thread")
     mem_mb: int = Field(gt=0, description="peak memory, dataset included")
     gpu: int = Field(1, ge=0, le=1, description="1: on a GPU where there is one; 0: never")
+    gpu_speedup: float | None = Field(
+        None, gt=0, description="of this method in estimates, if not that of its dataset"
+    )
 
 
 class Jobs(Strict):

@@ -42,9 +42,10 @@ class Estimate:
 
 def estimate(config: Config, cell: Cell, preset: str) -> Estimate:
     settings = config.resolve(cell, 0, preset)
-    speed = config.jobs.cost(settings.dataset, settings.method, settings.variant).images_per_second
-    hours = _images(settings) / speed / 3600
-    return Estimate(hours, hours / config.jobs.gpu_speedup.get(settings.dataset, 1.0))
+    cost = config.jobs.cost(settings.dataset, settings.method, settings.variant)
+    speedup = cost.gpu_speedup or config.jobs.gpu_speedup.get(settings.dataset, 1.0)
+    hours = _images(settings) / cost.images_per_second / 3600
+    return Estimate(hours, hours / speedup)
 
 
 def batches(seeds: tuple[int, ...], size: int) -> list[tuple[int, ...]]:

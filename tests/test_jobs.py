@@ -83,6 +83,15 @@ def test_hours_by_hand(config):
     assert found.gpu_hours == found.core_hours / config.jobs.gpu_speedup["cifar10"]
 
 
+def test_a_method_of_large_products_gains_more_from_a_gpu_than_its_dataset_tells(config):
+    values = config.model_dump(mode="json", exclude_unset=True)
+    values["jobs"]["costs"]["mnist"]["pgma"] |= {"gpu_speedup": 25}
+    changed = parse_config(values)
+    for method, speedup in {"pgma": 25, "owm": config.jobs.gpu_speedup["mnist"]}.items():
+        found = jobs.estimate(changed, changed.cell(f"table2/shuffled-mnist-3/{method}"), "paper")
+        assert found.gpu_hours == found.core_hours / speedup
+
+
 def test_an_epoch_of_few_images_is_short(config):
     """ER-MIR sees 1,000 images of a task, once."""
     cell = config.cell("table2/shuffled-mnist-3/er-mir")
