@@ -87,10 +87,7 @@ class Loop:
     def run(self) -> State:
         self._resume()
         state = self.state
-        if self.environment not in state.made_with[-1:]:
-            if state.made_with:
-                self.reporter.line("goes on with other code or on another machine than it began")
-            state.made_with.append(self.environment)
+        self._tell_surroundings()
         while state.phase < self.phases and state.status == "running":
             task = (
                 self.stream.pooled() if self.method.pools_tasks else self.stream.task(state.phase)
@@ -104,6 +101,19 @@ class Loop:
         if state.status == "running":
             state.status = "complete"
         return state
+
+    def _tell_surroundings(self) -> None:
+        """Code, machine, threads, precision; a run may go on with others than it began with."""
+        now, earlier = self.environment, self.state.made_with
+        if now in earlier[-1:]:
+            return
+        if earlier:
+            last = earlier[-1]
+            other = [
+                f"{key} {last.get(key)} → {new}" for key, new in now.items() if last.get(key) != new
+            ]
+            self.reporter.line(f"goes on otherwise than before: {', '.join(other)}")
+        earlier.append(now)
 
     # --- one epoch -------------------------------------------------------------------------
 

@@ -100,16 +100,20 @@ def test_a_checkpoint_of_other_settings_is_not_used(resolve, arrays, tmp_path) -
 
 
 def test_a_run_that_goes_on_with_other_code_tells_what_it_began_with(
-    resolve, arrays, tmp_path
+    resolve, arrays, tmp_path, monkeypatch
 ) -> None:
     settings, path = resolve("shuffled-mnist-3", "finetune"), tmp_path / "run.pt"
-    begun = environment(torch.device("cpu"))
-    gone_on = begun | {"commit": "b"}
-    for found, told in ((begun, begun), (begun, begun),
+    begun = environment(torch.device("cpu")) | {"commit": "a", "threads": 1}
+    gone_on = begun | {"commit": "b", "threads": 2}
+    lines: list[str] = []
+    for found, kept in ((begun, begun), (begun, begun),
                         (gone_on, gone_on | {"earlier": [begun]})):  # fmt: skip
         loop = make_loop(settings, arrays("mnist"), eager(path, settings))
         loop.environment = found
-        assert environments(loop.run().made_with) == told
+        monkeypatch.setattr(loop.reporter, "line", lines.append)
+        assert environments(loop.run().made_with) == kept
+    told = [line for line in lines if "otherwise" in line]
+    assert told == ["goes on otherwise than before: threads 1 → 2, commit a → b"]
 
 
 def test_a_record_names_code_that_no_commit_holds(tmp_path, monkeypatch) -> None:

@@ -110,11 +110,12 @@ def test_a_comment_in_the_package_retrains_nothing(built) -> None:
 
 
 def test_faster_products_retrain_nothing_and_reach_what_is_trained(built) -> None:
-    faster = ["-n", "-p", "--config", "jobs={precision: bfloat16}"]
+    faster = ["-n", "-p", "--config", "jobs={precision: bfloat16, threads: 2}"]
     assert "Nothing to be done" in built.snakemake(*faster).stdout
     again = built.snakemake("--forcerun", "train_table2_shuffled-mnist-3_finetune", *faster).stdout
     assert "shuffled-mnist-3 finetune" in again
     assert "--precision bfloat16" in again
+    assert "--threads 2" in again
 
 
 def test_other_drawing_code_redraws_and_retrains_nothing(built) -> None:

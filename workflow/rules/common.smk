@@ -18,8 +18,9 @@ try:
     CONFIG = parse_config(config)
 except UserError as error:
     raise WorkflowError(str(error)) from None
-try:
-    validate(config, "../schemas/config.schema.json", set_default=False)
+try:  # as read by the package: to Snakemake, numbers in --config jobs='{threads: 2}' are texts
+    read = CONFIG.model_dump(mode="json", exclude_unset=True)
+    validate(read, "../schemas/config.schema.json", set_default=False)
 except WorkflowError:  # the package has no objection, so it is the schema that is wrong
     file = "workflow/schemas/config.schema.json"
     raise WorkflowError(
