@@ -96,10 +96,14 @@ class Record(Strict):
         return self
 
     @property
+    def environments(self) -> list[dict[str, Any]]:
+        """In turn: several where a run went on with other code, threads or on another machine."""
+        return [*self.environment.get("earlier", []), self.environment]
+
+    @property
     def precisions(self) -> list[str]:
         """Of the products of layers in training; several where a run went on with another."""
-        made_with = [*self.environment.get("earlier", []), self.environment]
-        return sorted({part.get("precision", "float32") for part in made_with})
+        return sorted({part.get("precision", "float32") for part in self.environments})
 
     @property
     def complete(self) -> bool:

@@ -49,14 +49,23 @@ def costs(runs: pd.DataFrame) -> pd.DataFrame:
     here = runs[(runs.table == "table2") & runs.in_grid & (runs.status == COMPLETE)]
     for run in here.itertuples():
         record = records.read(Path(run.path))
-        timing, environment = record.timing, record.environment
-        machine = f"{environment.get('device', 'unknown')}, threads: {environment.get('threads')}"
+        timing, machine = record.timing, _machine(record)
         lines.append(
             (run.scenario, *style.split(run.scenario), run.row, run.seed, machine,
              timing.train_seconds / 3600, 1e6 / timing.images_per_second,
              timing.peak_memory_bytes / 2**30)
         )  # fmt: skip
     return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _machine(record: records.Record) -> str:
+    """What decides a run's speed, in turn where it changed on the way."""
+    parts = [
+        f"{part.get('device', 'unknown')}, threads: {part.get('threads')}"
+        + (", bfloat16" if part.get("precision") == "bfloat16" else "")
+        for part in record.environments
+    ]
+    return ", then ".join(dict.fromkeys(parts))
 
 
 def per_cell(spent: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -50,6 +50,21 @@ def test_no_ratio_across_machines(tmp_path, config):
     assert math.isnan(cells.ratio["owm"])
 
 
+@pytest.mark.parametrize("change", [{"threads": 2}, {"precision": "bfloat16"}])
+def test_no_ratio_to_a_run_that_was_computed_otherwise(tmp_path, config, change):
+    """Be it throughout, or from some task on."""
+    plain = timed(config, "finetune", 200)
+    store(plain, tmp_path)
+    changed = plain.environment | change
+    for row, environment in (("owm", changed), ("ewc", changed | {"earlier": [plain.environment]})):
+        made = timed(config, row, 300).model_copy(update={"environment": environment})
+        store(made, tmp_path)
+    cells = cost.per_cell(spent(tmp_path, config), "hours").set_index("row")
+    assert cells.ratio.notna().to_dict() == {"owm": False, "ewc": False, "finetune": True}
+    told = {line.row: line.machine for line in spent(tmp_path, config).itertuples()}
+    assert told["ewc"] == f"one, threads: 1, then {told['owm']}"
+
+
 @pytest.mark.parametrize(
     ("hours", "text"), [(2.345, "2.35 h"), (0.5, "30 min"), (0.02, "1.2 min"), (0.01, "36 s")]
 )
