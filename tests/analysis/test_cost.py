@@ -56,13 +56,16 @@ def test_no_ratio_to_a_run_that_was_computed_otherwise(tmp_path, config, change)
     plain = timed(config, "finetune", 200)
     store(plain, tmp_path)
     changed = plain.environment | change
-    for row, environment in (("owm", changed), ("ewc", changed | {"earlier": [plain.environment]})):
+    for row, environment in (
+        ("owm", changed),
+        ("eowm", changed | {"earlier": [plain.environment]}),
+    ):
         made = timed(config, row, 300).model_copy(update={"environment": environment})
         store(made, tmp_path)
     cells = cost.per_cell(spent(tmp_path, config), "hours").set_index("row")
-    assert cells.ratio.notna().to_dict() == {"owm": False, "ewc": False, "finetune": True}
+    assert cells.ratio.notna().to_dict() == {"owm": False, "eowm": False, "finetune": True}
     told = {line.row: line.machine for line in spent(tmp_path, config).itertuples()}
-    assert told["ewc"] == f"one, threads: 1, then {told['owm']}"
+    assert told["eowm"] == f"one, threads: 1, then {told['owm']}"
 
 
 @pytest.mark.parametrize(
