@@ -50,22 +50,25 @@ def test_no_ratio_across_machines(tmp_path, config):
     assert math.isnan(cells.ratio["owm"])
 
 
-@pytest.mark.parametrize("change", [{"threads": 2}, {"precision": "bfloat16"}])
-def test_no_ratio_to_a_run_that_was_computed_otherwise(tmp_path, config, change):
-    """Be it throughout, or from some task on."""
-    plain = timed(config, "finetune", 200)
+@pytest.mark.parametrize(("begun_alike", "before"), [(False, ""), (True, "one, threads: 1, then ")])
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        ({"threads": 2}, "one, threads: 2"),
+        ({"precision": "bfloat16"}, "one, threads: 1, bfloat16"),
+    ],
+)
+def test_no_ratio_to_a_run_that_was_computed_otherwise(
+    tmp_path, config, change, after, begun_alike, before
+):
+    plain, other = timed(config, "finetune", 200), timed(config, "owm", 300)
+    earlier = {"earlier": [plain.environment]} if begun_alike else {}
     store(plain, tmp_path)
-    changed = plain.environment | change
-    for row, environment in (
-        ("owm", changed),
-        ("eowm", changed | {"earlier": [plain.environment]}),
-    ):
-        made = timed(config, row, 300).model_copy(update={"environment": environment})
-        store(made, tmp_path)
-    cells = cost.per_cell(spent(tmp_path, config), "hours").set_index("row")
-    assert cells.ratio.notna().to_dict() == {"owm": False, "eowm": False, "finetune": True}
-    told = {line.row: line.machine for line in spent(tmp_path, config).itertuples()}
-    assert told["eowm"] == f"one, threads: 1, then {told['owm']}"
+    store(other.model_copy(update={"environment": other.environment | change | earlier}), tmp_path)
+    found = spent(tmp_path, config)
+    cells = cost.per_cell(found, "hours").set_index("row")
+    assert cells.ratio.notna().to_dict() == {"owm": False, "finetune": True}
+    assert found.set_index("row").machine["owm"] == before + after
 
 
 @pytest.mark.parametrize(
