@@ -31,7 +31,7 @@ from common import (
 from torch import Tensor
 from torch.nn import functional as F
 
-from eowm.nets import CNN
+from eowm.nets.classifier import CNN
 
 NETWORKS = {"cifar10-5": "CIFAR-10", "cifar100-5": "CIFAR-100"}
 

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 
 from eowm import methods, nets
-from eowm.config import load_config
 from eowm.data.streams import Split, Task
 from eowm.methods.base import Method
-from eowm.settings import RunSettings
-from eowm.training import seed_everything
+from eowm.settings.config import load_config
+from eowm.settings.run import RunSettings
+from eowm.training.loop import seed_everything
 
 BATCH = 100  # Table 1 of the paper, for every dataset
 PEAK_SIZE = 2048  # of the square matrices whose product is taken for the machine's peak

@@ -16,14 +16,14 @@ import time
 
 import torch
 
-from eowm import memory, methods, nets
-from eowm.config import Config, load_config
+from eowm import methods, nets
 from eowm.data import streams
 from eowm.data.store import Arrays
-from eowm.jobs import SIZE, TEST_IMAGES
-from eowm.progress import Reporter
-from eowm.settings import OPTIONS, Limits, RunSettings
-from eowm.training import Loop, seed_everything
+from eowm.jobs.costs import SIZE, TEST_IMAGES
+from eowm.settings.config import Config, load_config
+from eowm.settings.run import OPTIONS, Limits, RunSettings
+from eowm.training.loop import Loop, memory, seed_everything
+from eowm.training.progress import Reporter
 
 SCENARIOS = {"mnist": "shuffled-mnist-20", "cifar10": "cifar10-5", "cifar100": "cifar100-10"}
 BATCHES = 3  # in each epoch

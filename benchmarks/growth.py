@@ -28,10 +28,10 @@ from common import (
 from projection import projection_flops
 
 from eowm.analysis import style
-from eowm.config import load_config
 from eowm.methods.base import Method
 from eowm.methods.owm import OWM
-from eowm.settings import RunSettings
+from eowm.settings.config import load_config
+from eowm.settings.run import RunSettings
 
 TASKS = (3, 5, 10, 20)
 WIDTHS = (100, 200, 400, 800)

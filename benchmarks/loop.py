@@ -22,9 +22,9 @@ from torch.nn import functional as F
 from eowm import methods, nets
 from eowm.data import streams, torchvision_shim
 from eowm.data.streams import Split, Stream
-from eowm.progress import Reporter
-from eowm.settings import Limits, RunSettings
-from eowm.training import Loop, seed_everything
+from eowm.settings.run import Limits, RunSettings
+from eowm.training.loop import Loop, seed_everything
+from eowm.training.progress import Reporter
 
 IMAGES = 20_000  # an epoch, of MNIST's 60,000: short turns, many of them
 INSTALL = "not installed; benchmarks/README.md tells how to install avalanche-lib"

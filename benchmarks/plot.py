@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from eowm.analysis import style
-from eowm.config import load_config
+from eowm.settings.config import load_config
 
 COLOURS = {"met": "#0072B2", "missed": "#D55E00"}
 SHORT = {  # the rows of panel (a), by the beginning of their names

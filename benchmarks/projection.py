@@ -5,9 +5,9 @@
     gain       = overhead of the published formulation / our overhead
 
 The published formulation (gradient · P, explicit P·Q, loops of rank-1 updates, float32) is
-`eowm.reference.PlainEOWM`. Our factors K of P = P₀ − K Kᵀ are timed at their mean length, and once
-in a whole cycle of `CYCLE` steps they are multiplied out: that step is timed too, and spread over
-the cycle.
+`eowm.algebra.textbook.PlainEOWM`. Our factors K of P = P₀ − K Kᵀ are timed at their mean length,
+and once in a whole cycle of `CYCLE` steps they are multiplied out: that step is timed too, and
+spread over the cycle.
 """
 
 from collections.abc import Callable
@@ -34,10 +34,10 @@ from common import (
 )
 from torch import nn
 
+from eowm.algebra.projection import Projector
+from eowm.algebra.textbook import PlainEOWM
 from eowm.methods.owm import OWM
-from eowm.projection import Projector
-from eowm.reference import PlainEOWM
-from eowm.settings import RunSettings
+from eowm.settings.run import RunSettings
 
 CYCLE = 64  # columns of K
 GOALS = {"owm": (1.3, 4.0), "eowm": (1.7, 8.0)}  # largest step ratio, smallest gain

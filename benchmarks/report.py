@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from common import Row
 
-from eowm import runs
+from eowm.training import run as runs
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from eowm.config import load_config
+from eowm.settings.config import load_config
 
 SUBJECTS = {
     "loop": loop.rows,

@@ -8,7 +8,7 @@ from common import Effort, Row, Rows, figure, interleaved, median, milliseconds
 
 TORCH = "import torch"
 RUN = """
-import eowm.cli, eowm.runs
+import eowm.cli, eowm.training.run
 from common import batch, learner, resolve
 settings = resolve("finetune", "shuffled-mnist-3")
 learner(settings).observe(*batch(settings), 0.0)

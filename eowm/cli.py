@@ -13,12 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 from eowm import paths
-from eowm.config import OTHER, Cell, Config, load_config, parse_overrides
 from eowm.errors import ConfigError, HoldError, UserError, nearest
-from eowm.settings import Precision, RunSettings
+from eowm.settings.config import OTHER, Cell, Config, load_config, parse_overrides
+from eowm.settings.run import Precision, RunSettings
 
 if TYPE_CHECKING:
-    from eowm.states import Run
+    from eowm.jobs.status import Run
 
 app = typer.Typer(
     help="An open replication of EOWM: train a cell of the paper's tables, and look at it.",
@@ -62,9 +62,9 @@ def cells(
         print("\n".join(cell.name for cell in shown))
         return
 
-    from eowm import states
+    from eowm.jobs.status import of_cell
 
-    by_cell = {cell: states.of_cell(config, cell, preset) for cell in shown}
+    by_cell = {cell: of_cell(config, cell, preset) for cell in shown}
     if status:
         _console().print(_progress(config, preset, by_cell))
         return
@@ -109,7 +109,7 @@ def forget(
     chosen = _seeds(seeds) or config.seeds(cell, preset)
     files = {seed: paths.record(preset, name, seed) for seed in chosen}
 
-    from eowm import holds
+    from eowm.jobs import holds
 
     for seed, file in files.items():
         if holds.is_running(paths.ROOT / file):
@@ -212,7 +212,7 @@ def train(
 
     import torch
 
-    from eowm.runs import run
+    from eowm.training.run import run as run_one
 
     if threads:
         torch.set_num_threads(threads)
@@ -222,7 +222,7 @@ def train(
         place, saved = _places(preset, cell, settings, bool(set_))
         place, places[seed_] = out[number] if out else place, checkpoint or saved
         try:
-            record = run(config, cell, settings, preset, place, places[seed_], device=device,
+            record = run_one(config, cell, settings, preset, place, places[seed_], device=device,
                          precision=precision, fresh=fresh, keep=len(runs) > 1)  # fmt: skip
         except UserError as error:  # the other seeds have their chance
             print(f"eowm: {error}", file=sys.stderr)
@@ -252,9 +252,9 @@ def sweep(
     preset = _preset(config, preset)
     cell = _find_cell(config, None, scenario, method)
 
-    from eowm import sweeps
+    from eowm.training import sweep
 
-    found = sweeps.sweep(config, cell, preset, key, values, range(seeds), first_tasks)
+    found = sweep.sweep(config, cell, preset, key, values, range(seeds), first_tasks)
     out.parent.mkdir(parents=True, exist_ok=True)
     found.to_csv(out, index=False)
     print(found.groupby("value").validation_accuracy.agg(["mean", "count"]).to_string())
@@ -264,7 +264,7 @@ def sweep(
 def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
     """One record, readable."""
     from eowm import records
-    from eowm.metrics import average_accuracy
+    from eowm.records.metrics import average_accuracy
 
     record = records.read(file)
     console = _console()
@@ -348,7 +348,8 @@ def outputs(preset: PresetOption = None) -> None:
 @app.command()
 def schema(kind: Annotated[Literal["config", "record"], typer.Argument()]) -> None:
     """The JSON schema of config.yaml or of a record."""
-    from eowm import config, records
+    from eowm import records
+    from eowm.settings import config
 
     print(config.config_schema() if kind == "config" else records.schema(), end="")
 
@@ -400,7 +401,7 @@ def _places(preset: str, cell: Cell, settings: RunSettings, tried: bool) -> tupl
 
 def _progress(config: Config, preset: str, by_cell: dict[Cell, list["Run"]]) -> Table:
     """Scenario by scenario. What is left is estimated from `jobs.costs`."""
-    from eowm import jobs
+    from eowm.jobs import costs
 
     table = Table(
         "scenario", "done", "failed", "left", "core hours spent", "core hours left",
@@ -415,7 +416,7 @@ def _progress(config: Config, preset: str, by_cell: dict[Cell, list["Run"]]) -> 
         done = [run for run in runs if run.state == "done"]
         failed = [run for run in runs if run.state == "failed"]
         left = [run for run in runs if run.state not in ("done", "failed")]
-        hours = [jobs.estimate(config, run.cell, preset) for run in left]
+        hours = [costs.estimate(config, run.cell, preset) for run in left]
         table.add_row(
             place or "all",
             f"{len(done)}/{len(runs)}",

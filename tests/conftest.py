@@ -7,9 +7,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pytest
 
-from eowm.config import Config, load_config
 from eowm.paths import CHECKOUT as ROOT
-from eowm.settings import RunSettings
+from eowm.settings.config import Config, load_config
+from eowm.settings.run import RunSettings
 
 
 @pytest.fixture(scope="session")

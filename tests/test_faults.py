@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from eowm import cli, paths, records
-from eowm.checkpoint import Checkpoint
 from eowm.data import store
 from eowm.paths import CHECKOUT
-from eowm.settings import OPTIONS
+from eowm.settings.run import OPTIONS
+from eowm.training.checkpoint import Checkpoint
 
 CELL = "table2/shuffled-mnist-3/finetune"
 TRAIN = ["train", "shuffled-mnist-3", "finetune", "--preset", "smoke"]
@@ -243,7 +243,7 @@ def test_the_command_of_another_checkout_says_whose_code_it_is(project, eowm) ->
 
 def test_a_checkpoint_made_on_other_data_is_not_continued(trainable, eowm, monkeypatch) -> None:
     """Otherwise a run begun on a stand-in could end as a comparable one."""
-    from eowm.training import Loop
+    from eowm.training.loop import Loop
 
     epochs = []
 

@@ -28,9 +28,9 @@ from eowm.analysis.statistics import (
     Paired,
     difference,
 )  # fmt: skip
-from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
-from eowm.config import Config
-from eowm.settings import Strict
+from eowm.settings.config import Config
+from eowm.settings.run import Strict
+from eowm.theory.theorems import FAILS, HOLDS, UNDECIDED
 
 NOTHING = 0.001  # an advantage that never exceeds a tenth of a percentage point is none
 BETTER = {"BWT": 1, "FM": -1, "MRR": 1}  # which direction a measure of forgetting praises
@@ -489,7 +489,7 @@ def within(evidence: Evidence, metric: str, low: float, high: float) -> Outcome:
 
 @check
 def theorem(evidence: Evidence, finding: str) -> Outcome:
-    """As `eowm.theory` measured it, in notebooks/theorems.ipynb."""
+    """As `eowm.theory.measure` measured it, in notebooks/theorems.ipynb."""
     row = evidence.findings.get(finding)
     if row is None or "status" not in row:
         return Outcome(UNDECIDED, "not measured: run notebooks/theorems.ipynb")

@@ -15,7 +15,7 @@ from eowm import records
 from eowm.analysis import style
 from eowm.analysis.figures import CAPTION_LINE, caption, empty
 from eowm.analysis.results import COMPLETE, mean, t_interval
-from eowm.config import Config
+from eowm.settings.config import Config
 
 RATIO, DASH = "×: relative to fine-tuning on the same machine", "–: no complete run"
 BASELINE = "finetune"  # plain SGD: what learning costs without any protection

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from eowm.analysis import style
 from eowm.analysis.figures import CAPTION_LINE, caption, empty
-from eowm.config import ABLATION, Config
+from eowm.settings.config import ABLATION, Config
 
 # --- ambiguities: differences with their intervals ----------------------------------------------
 

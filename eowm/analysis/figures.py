@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from eowm.analysis import style
 from eowm.analysis.results import MARKS, NOT_RUN, accuracy_so_far, mean, summarise, t_interval
-from eowm.config import Config
+from eowm.settings.config import Config
 
 FIGURE3_PANELS = (  # (a) to (h), in the order of the paper's caption
     "cifar10-5",

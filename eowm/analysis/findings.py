@@ -19,10 +19,10 @@ from eowm.analysis.claims import NOTHING, Claim, Evidence, Outcome
 from eowm.analysis.report import verdict
 from eowm.analysis.results import TASK_KNOWN
 from eowm.analysis.statistics import COMPLETE, NEAR, SIGNS, SMALL, paired
-from eowm.analysis.theorems import FAILS, HOLDS, UNDECIDED
-from eowm.config import OTHER, Config
 from eowm.errors import ConfigError
 from eowm.methods.coefficients import published_c1, published_c2
+from eowm.settings.config import OTHER, Config
+from eowm.theory.theorems import FAILS, HOLDS, UNDECIDED
 
 TEMPLATES = {"findings.md": "findings.md.j2", "evidence.md": "findings.evidence.md.j2"}  # in docs
 NOTABLE = 0.02  # a difference to the paper in AA or MRR that is worth a line

@@ -18,8 +18,8 @@ from eowm import paper, records
 from eowm.analysis import results
 from eowm.analysis.results import TASK_KNOWN
 from eowm.analysis.statistics import COMPLETE, Paired, difference, of_cell, paired
-from eowm.config import Config
-from eowm.settings import Strict
+from eowm.settings.config import Config
+from eowm.settings.run import Strict
 
 METRICS = ("AA", "MRR")
 CHANGED = 0.001  # a reading that moves MRR by less changes nothing

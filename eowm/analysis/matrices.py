@@ -15,7 +15,7 @@ from eowm import records
 from eowm.analysis import style
 from eowm.analysis.figures import CAPTION_LINE, caption, empty, notes
 from eowm.analysis.results import COMPLETE, summarise
-from eowm.config import Config
+from eowm.settings.config import Config
 
 PANELS_A_ROW = 4
 TITLE_PANELS = 3  # so wide is the title, even above one panel

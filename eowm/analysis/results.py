@@ -7,12 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from eowm import holds, jobs, paper, paths, records
+from eowm import paper, paths, records
 from eowm.analysis.statistics import COMPLETE, NEAR, mean, t_interval, verdict
-from eowm.config import Cell, Config
 from eowm.errors import ConfigError, RecordError, nearest
-from eowm.metrics import all_metrics, average_accuracy_so_far
-from eowm.records import Record
+from eowm.jobs import costs, holds
+from eowm.records.metrics import all_metrics, average_accuracy_so_far
+from eowm.records.record import Record
+from eowm.settings.config import Cell, Config
 
 # Of a net that chooses among the classes of an image's own task.
 TASK_KNOWN = {"AA": "AA_task_known", "MRR": "MRR_task_known"}
@@ -129,7 +130,7 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
 
 def _missing(cell: Cell, seed: int, config: Config, preset: str, folder: Path) -> dict[str, Any]:
     """Never run, or run in vain: then its note says why."""
-    expected = jobs.estimate(config, cell, preset)
+    expected = costs.estimate(config, cell, preset)
     path = folder / _place(cell.name, seed)
     why = holds.failure(path)
     return {

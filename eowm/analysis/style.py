@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from eowm.config import Config
+from eowm.settings.config import Config
 
 # Seven of Okabe and Ito's colours and two of Paul Tol's, apart from each other also for readers
 # with a red-green or blue-yellow deficiency; the marker tells them apart in black and white.

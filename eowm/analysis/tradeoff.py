@@ -15,7 +15,7 @@ from eowm.analysis.figures import (
     write_notes,
 )
 from eowm.analysis.results import summarise
-from eowm.config import Config
+from eowm.settings.config import Config
 
 LEAST_SPAN = 0.02  # of an axis: smaller differences are not magnified
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from eowm.data.store import Arrays
-from eowm.settings import RunSettings
+from eowm.settings.run import RunSettings
 
 SPLIT_SEED = 2021  # which 3,000 of the 10,000 official test images are for validation
 VALIDATION_IMAGES = 3000

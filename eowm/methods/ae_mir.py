@@ -25,13 +25,13 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from eowm import autoencoders
 from eowm.data.streams import Task
 from eowm.errors import ConfigError
 from eowm.methods.base import Method
 from eowm.methods.buffer import Reservoir
-from eowm.optimisers import Adam
-from eowm.settings import RunSettings
+from eowm.methods.optimisers import Adam
+from eowm.nets import autoencoders
+from eowm.settings.run import RunSettings
 
 # All as published.
 AUTOENCODER_RATE = 1e-3  # of Adam

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from eowm.data.streams import Task
-from eowm.nets import layers
-from eowm.optimisers import SGD, Optimiser
-from eowm.settings import RunSettings
+from eowm.methods.optimisers import SGD, Optimiser
+from eowm.nets.classifier import layers
+from eowm.settings.run import RunSettings
 
 
 class Method:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from eowm.data.streams import Task
-from eowm.settings import OwmOptions, RunSettings
+from eowm.settings.run import OwmOptions, RunSettings
 
 SAMPLE = {"image-means": 1000, "pixels": 500}  # images a task, as in the published code
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from eowm.data.streams import Task
 from eowm.methods.owm import OWM, scheduled
-from eowm.settings import RunSettings
+from eowm.settings.run import RunSettings
 
 
 class EOWM(OWM):

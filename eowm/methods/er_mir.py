@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from eowm.data.streams import Task
 from eowm.methods.base import Method
 from eowm.methods.buffer import Reservoir
-from eowm.settings import RunSettings
+from eowm.settings.run import RunSettings
 
 
 class ERMIR(Method):

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from eowm.data.streams import Task
 from eowm.methods.base import Method, Tap, output_gradients
-from eowm.nets import layers
-from eowm.settings import RunSettings
+from eowm.nets.classifier import layers
+from eowm.settings.run import RunSettings
 
 FISHER_BATCH = 500
 

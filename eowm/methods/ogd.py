@@ -20,12 +20,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from eowm.algebra.projection import GradientSpan
 from eowm.data.streams import Task
 from eowm.errors import ConfigError
 from eowm.methods.base import Method, Tap, output_gradients
-from eowm.nets import layers
-from eowm.projection import GradientSpan
-from eowm.settings import RunSettings
+from eowm.nets.classifier import layers
+from eowm.settings.run import RunSettings
 
 CHUNK = 100  # images whose gradients are formed at once
 LAZY = 64  # steps whose projections are multiplied out at once

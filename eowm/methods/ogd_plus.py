@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from eowm.algebra.projection import GradientSpan
 from eowm.methods.ogd import OGD
-from eowm.projection import GradientSpan
-from eowm.settings import RunSettings
+from eowm.settings.run import RunSettings
 
 
 class OGDPlus(OGD):

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from eowm.algebra.projection import Projector, geometric, mean_input, mean_map, mean_patches
 from eowm.data.streams import Task
 from eowm.methods.base import Method, Tap
 from eowm.methods.coefficients import Coefficients
-from eowm.nets import Layer, layers, padded_on_all_sides
-from eowm.projection import Projector, geometric, mean_input, mean_map, mean_patches
-from eowm.settings import RunSettings
+from eowm.nets.classifier import Layer, layers, padded_on_all_sides
+from eowm.settings.run import RunSettings
 
 
 class OWM(Method):

@@ -24,9 +24,9 @@ from torch.nn import functional as F
 
 from eowm.data.streams import Task
 from eowm.methods.base import Method
-from eowm.methods.pgma_nets import AdaptiveNet, mmd
-from eowm.optimisers import Adam, Optimiser
-from eowm.settings import RunSettings
+from eowm.methods.optimisers import Adam, Optimiser
+from eowm.nets.pgma import AdaptiveNet, mmd
+from eowm.settings.run import RunSettings
 
 BETA1 = 0.5  # of Adam
 BANK_CHUNK = 1000  # images of the bank that are made at once

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from eowm import paths, records
-from eowm.config import Config, load_config
-from eowm.metrics import all_metrics
+from eowm.records.metrics import all_metrics
+from eowm.settings.config import Config, load_config
 
 # A fixed grid, so that a method added to config.yaml changes no test here.
 GRID = {

@@ -13,8 +13,8 @@ import yaml
 from conftest import Matrix, make_record, store
 
 from eowm import paths
-from eowm.config import Config, parse_config
-from eowm.settings import OPTIONS, FinetuneOptions
+from eowm.settings.config import Config, parse_config
+from eowm.settings.run import OPTIONS, FinetuneOptions
 
 METHODS = ("ewc", "pgma", "ogd", "ogd-plus", "owm", "er-mir", "ae-mir", "eowm")
 REFERENCES = ("finetune", "joint", "owm:matched")

@@ -7,7 +7,7 @@ from conftest import make_record, matrix, store
 
 from eowm import paper
 from eowm.analysis import claims, results
-from eowm.config import load_config
+from eowm.settings.config import load_config
 
 SCENARIOS = ["shuffled-mnist-3", "shuffled-mnist-10", "cifar10-5"]
 OTHERS = [name for name in paper.table2().method.unique() if name != "eowm"]

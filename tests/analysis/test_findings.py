@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from conftest import make_record, matrix, store
 
-from eowm import metrics
 from eowm.analysis import findings, results
-from eowm.config import Config, load_config
 from eowm.errors import ConfigError
 from eowm.paths import CHECKOUT as ROOT
+from eowm.records import metrics
+from eowm.settings.config import Config, load_config
 
 FOLDER = ROOT / "paper_figures" / "paper"
 

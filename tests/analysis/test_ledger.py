@@ -4,7 +4,7 @@ import pytest
 from conftest import make_record, matrix, store
 
 from eowm.analysis import ledger, results
-from eowm.config import load_config
+from eowm.settings.config import load_config
 
 VARIANT = "sensitivity-shuffled/shuffled-mnist-3/eowm:rate-0.1"
 DEFAULT = "table2/shuffled-mnist-3/eowm"

@@ -7,8 +7,9 @@ import nbformat
 import pytest
 from conftest import GRID, external_references, fill
 
-from eowm import notebooks, paths
-from eowm.config import load_config
+import notebooks
+from eowm import paths
+from eowm.settings.config import load_config
 
 FOLDER = paths.ROOT / "notebooks"
 STORED = sorted(FOLDER.glob("*.ipynb"))

@@ -12,8 +12,8 @@ from conftest import external_references, fill, make_record, matrix, store
 
 from eowm import paper
 from eowm.analysis import report
-from eowm.config import load_config
 from eowm.paper import methods, origins
+from eowm.settings.config import load_config
 
 
 class Tags(HTMLParser):
@@ -208,5 +208,5 @@ def test_without_records_there_is_a_page_too(tmp_path, config):
 
 
 def test_drawing_never_imports_torch():
-    check = "import sys, eowm.analysis.report, eowm.notebooks; sys.exit('torch' in sys.modules)"
+    check = "import sys, eowm.analysis.report; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], timeout=60).returncode == 0

@@ -8,7 +8,7 @@ from conftest import GRID, fill, make_record, matrix, store
 from eowm import paper
 from eowm.analysis import results, statistics, tables
 from eowm.analysis.statistics import CLOSE, NOT_COMPARABLE, NOT_REPLICATED, REPLICATED, Paired
-from eowm.config import load_config
+from eowm.settings.config import load_config
 
 T_975 = {1: 12.7062, 2: 4.30265, 4: 2.77645}  # of printed tables, by degrees of freedom
 CELL = "table2/cifar10-5/owm"

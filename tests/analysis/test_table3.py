@@ -5,7 +5,7 @@ from conftest import make_record, store
 
 from eowm import paper
 from eowm.analysis import results, tables
-from eowm.config import load_config
+from eowm.settings.config import load_config
 
 NAME = "table3/shuffled-mnist-2/w2-0.10"
 

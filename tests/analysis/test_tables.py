@@ -9,7 +9,7 @@ import pytest
 from conftest import GRID, fill, make_record, matrix, store
 
 from eowm.analysis import results, tables
-from eowm.config import load_config
+from eowm.settings.config import load_config
 
 
 def summarised(folder, config, preset="paper"):

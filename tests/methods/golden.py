@@ -17,12 +17,12 @@ from typing import Any
 import torch
 
 from eowm import methods, nets
-from eowm.config import Config, load_config
 from eowm.data import streams
 from eowm.data.store import Arrays
-from eowm.progress import Reporter
-from eowm.settings import OPTIONS, RunSettings
-from eowm.training import Loop, seed_everything
+from eowm.settings.config import Config, load_config
+from eowm.settings.run import OPTIONS, RunSettings
+from eowm.training.loop import Loop, seed_everything
+from eowm.training.progress import Reporter
 
 FOLDER = Path(__file__).parent / "golden"
 SCENARIOS = ["shuffled-mnist-2", "cifar10-2"]

@@ -5,9 +5,10 @@ import torch
 from test_owm import batches, network
 from torch.nn import functional as F
 
-from eowm import autoencoders, methods
+from eowm import methods
 from eowm.data import streams
 from eowm.errors import ConfigError
+from eowm.nets import autoencoders
 
 RESNET = {"net": "resnet18", "filters": [4, 6], "dropout": 0.0}
 NETS = [("shuffled-mnist-3", {}), ("cifar10-5", RESNET)]

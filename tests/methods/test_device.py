@@ -16,8 +16,8 @@ from eowm import methods, nets
 from eowm.data import streams
 from eowm.data.streams import Split, Stream, Task
 from eowm.methods.base import Method
-from eowm.settings import RunSettings
-from eowm.training import seed_everything
+from eowm.settings.run import RunSettings
+from eowm.training.loop import seed_everything
 
 SCENARIOS = ["shuffled-mnist-2", "cifar10-2"]
 VARIANTS = ["eowm:paper", "eowm:literal", "owm:matched"]

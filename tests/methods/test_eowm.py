@@ -7,11 +7,11 @@ import torch
 from test_owm import batches, network
 
 from eowm import methods, nets
+from eowm.algebra.textbook import PlainEOWM
 from eowm.data import streams
 from eowm.methods import coefficients as rules
-from eowm.progress import Reporter
-from eowm.reference import PlainEOWM
-from eowm.training import Loop
+from eowm.training.loop import Loop
+from eowm.training.progress import Reporter
 
 NO_Q = {"coefficients": "constant", "w2": 0.0}
 

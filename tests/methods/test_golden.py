@@ -11,7 +11,7 @@ import golden
 import pytest
 from pydantic import ValidationError
 
-from eowm.settings import OPTIONS, RunSettings
+from eowm.settings.run import OPTIONS, RunSettings
 
 LOSS, ACCURACY = 2e-4, 0.03  # relative, absolute
 

@@ -5,10 +5,10 @@ import torch
 from test_owm import batches, network
 
 from eowm import methods, nets
+from eowm.algebra.projection import GradientSpan
 from eowm.data import streams
 from eowm.errors import ConfigError
 from eowm.methods import ogd
-from eowm.projection import GradientSpan
 
 
 def make(settings, stream):

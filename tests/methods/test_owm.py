@@ -5,9 +5,9 @@ import torch
 from torch.nn import functional as F
 
 from eowm import methods, nets
+from eowm.algebra.textbook import PlainEOWM
 from eowm.data import streams
-from eowm.reference import PlainEOWM
-from eowm.training import seed_everything
+from eowm.training.loop import seed_everything
 
 
 def batches(stream, count: int, size: int):

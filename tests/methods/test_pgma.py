@@ -6,7 +6,7 @@ from test_owm import network
 
 from eowm import methods
 from eowm.data import streams
-from eowm.methods.pgma_nets import WeightGenerator, mmd
+from eowm.nets.pgma import WeightGenerator, mmd
 
 SCENARIOS = ["shuffled-mnist-3", "cifar10-5"]
 

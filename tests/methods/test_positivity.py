@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from eowm import methods, nets, paths
+from eowm.algebra.projection import Projector, geometric
 from eowm.data import standin, store, streams
 from eowm.data.catalog import DATASETS
 from eowm.errors import DataError
-from eowm.projection import Projector, geometric
-from eowm.training import seed_everything
+from eowm.training.loop import seed_everything
 
 TASKS, STEPS = 5, 25 * 157  # 25 epochs of 157 batches of 64: the published CIFAR-10 run
 SCHEDULES = {"conv": (1.0, 1e-5), "fc1": (1.0, 1e-4), "fc2": (1.0, 1e-2), "fc3": (1.0, 0.1)}

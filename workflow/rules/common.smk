@@ -10,8 +10,10 @@ from snakemake.utils import validate
 
 sys.path.insert(0, str(Path(workflow.basedir)))  # the package beside this Snakefile
 
-from eowm import holds, jobs, paths
-from eowm.config import parse_config
+from eowm import paths
+from eowm.jobs import holds
+from eowm.jobs import costs
+from eowm.settings.config import parse_config
 from eowm.errors import UserError
 
 try:
@@ -108,11 +110,11 @@ def drawing_code() -> str:
 
     The findings are not part of the workflow (`eowm findings`).
     """
-    folders = (paths.PACKAGE / name for name in ("analysis", "paper"))
+    folders = (paths.PACKAGE / name for name in ("analysis", "paper", "theory"))
     files = [path for folder in folders for path in folder.rglob("*.*")]
     return paths.checksum(
         path
-        for path in [*files, paths.PACKAGE / "theory.py"]
+        for path in files
         if path.suffix != ".pyc" and not path.name.startswith("findings.")
     )
 
@@ -134,9 +136,9 @@ def batches(cell) -> list[tuple]:
     """
     size = CONFIG.jobs.seeds_per_job
     if CONFIG.records != "all":
-        return jobs.batches(named_seeds(cell), size)
+        return costs.batches(named_seeds(cell), size)
     seeds = CONFIG.seeds(cell, PRESET)
-    return jobs.batches(seeds, size) if size > 1 else [("{seed}",)]
+    return costs.batches(seeds, size) if size > 1 else [("{seed}",)]
 
 
 def named_seeds(cell) -> tuple[int, ...]:
@@ -175,7 +177,7 @@ def needs_of(cell, batch, what):
     """A resource from the measured costs; a further attempt gets more."""
 
     def amount(wildcards, attempt):
-        return getattr(jobs.needs(CONFIG, cell, PRESET, len(batch), attempt), what)
+        return getattr(costs.needs(CONFIG, cell, PRESET, len(batch), attempt), what)
 
     return amount
 

@@ -13,7 +13,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from eowm import notebooks
+import notebooks
 from eowm.errors import UserError
 
 job = snakemake  # noqa: F821  # type: ignore[name-defined]

@@ -15,8 +15,8 @@ from eowm.analysis import claims, figures, ledger, results, style, tables
 from eowm.analysis.report import heatmap, pictures, story, verdict
 from eowm.analysis.report.verdict import provenance
 from eowm.analysis.statistics import RULE
-from eowm.config import Config
 from eowm.paper import methods
+from eowm.settings.config import Config
 
 HERE = Path(__file__).parent
 

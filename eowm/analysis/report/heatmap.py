@@ -7,7 +7,7 @@ import pandas as pd
 
 from eowm.analysis import style, tables
 from eowm.analysis.statistics import NOT_COMPARABLE
-from eowm.config import Config
+from eowm.settings.config import Config
 
 FULL = 0.2  # a difference of this size or more has the full colour
 ABOVE, BELOW = (0x56, 0xB4, 0xE9), (0xE6, 0x9F, 0x00)  # Okabe and Ito's sky blue and orange

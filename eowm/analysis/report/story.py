@@ -10,10 +10,10 @@ from eowm import records
 from eowm.analysis import results, style
 from eowm.analysis.report.verdict import duration
 from eowm.analysis.statistics import PAIRS, mean, paired
-from eowm.config import Cell, Config
-from eowm.metrics import average_accuracy_so_far
 from eowm.paper import origins
-from eowm.records import Record
+from eowm.records.metrics import average_accuracy_so_far
+from eowm.records.record import Record
+from eowm.settings.config import Cell, Config
 
 POINTS = 150  # of a learning curve: more cannot be seen
 

@@ -8,7 +8,7 @@ import pandas as pd
 from eowm import paper
 from eowm.analysis import results, style
 from eowm.analysis.statistics import CLOSE, NOT_COMPARABLE, NOT_REPLICATED, REPLICATED, paired
-from eowm.config import Config
+from eowm.settings.config import Config
 
 TABLES = ("table2", "table3")  # of the paper; the grid has more
 DRAWN_WITH = ("eowm", "pandas", "scipy", "matplotlib")

@@ -1,0 +1,1 @@
+"""What schedulers need: costs, devices, locks, states. Nothing here changes a number."""

@@ -1,0 +1,164 @@
+"""The result of one run: one small JSON file, written atomically and checked when read."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from eowm.errors import RecordError
+from eowm.records.metrics import all_metrics
+from eowm.settings.config import Cell
+from eowm.settings.run import Budget, RunSettings, Strict
+
+SCHEMA_VERSION = 1
+
+Row = list[float] | None
+
+
+class CellOfRun(Strict):
+    table: str
+    scenario: str
+    method: str
+    variant: str | None
+    seed: int
+    preset: str
+    budget: Budget = Field(description="`reduced` numbers are never compared with the paper's")
+
+    @property
+    def row(self) -> str:
+        return Cell(self.table, self.scenario, self.method, self.variant).row
+
+    @property
+    def name(self) -> str:
+        return Cell(self.table, self.scenario, self.method, self.variant).name
+
+
+class DataOfRun(Strict):
+    name: str
+    source: Literal["local", "official", "registry", "standin"]
+    sha256: str = Field(description="of the decoded arrays, the same whatever source served")
+    comparable: bool = Field(description="false for a synthetic stand-in")
+
+
+class Epoch(Strict):
+    """One point of the learning curves; tasks and epochs count from 1."""
+
+    task: int
+    epoch: int
+    loss: float = Field(description="mean training loss of the epoch")
+    validation_current: float = Field(description="validation accuracy on this task")
+    validation_seen: float = Field(description="mean validation accuracy over tasks so far")
+    test_current: float
+    test_seen: float
+
+
+class Timing(Strict):
+    train_seconds: float
+    eval_seconds: float
+    images_per_second: float = Field(description="training images, evaluation not counted")
+    peak_memory_bytes: int
+    interruptions: int = Field(description="how often the run went on from a checkpoint")
+
+
+class Record(Strict):
+    """The schema of a record file."""
+
+    schema_version: Literal[1]
+    cell: CellOfRun
+    settings: RunSettings
+    settings_hash: str
+    data: DataOfRun
+    accuracy: list[Row] = Field(description="row t: test accuracy of each task after task t")
+    validation: list[Row] = Field(description="the same on the validation images")
+    task_known: list[Row] | None = Field(
+        None, description="the same on test images, choosing among the classes of their own task;"
+        " none where all tasks have the same classes, or in records older than this field",
+    )  # fmt: skip
+    best_epoch_accuracy: list[float | None] = Field(
+        description="per task, the highest test accuracy after any epoch since it was learnt"
+    )
+    curves: list[Epoch]
+    metrics: dict[str, float | None]
+    timing: Timing
+    environment: dict[str, Any]
+    status: str = Field(description="`complete`, or `failed: ` and the reason")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Record":
+        if self.settings.hash() != self.settings_hash:
+            raise ValueError("settings_hash does not belong to settings")
+        if self.status == "complete" and not _close(self.metrics, all_metrics(self.accuracy)):
+            raise ValueError("metrics do not follow from accuracy")
+        return self
+
+    @property
+    def environments(self) -> list[dict[str, Any]]:
+        """In turn: several where a run went on with other code, threads or on another machine."""
+        return [*self.environment.get("earlier", []), self.environment]
+
+    @property
+    def precisions(self) -> list[str]:
+        """Of the products of layers in training; several where a run went on with another."""
+        return sorted({part.get("precision", "float32") for part in self.environments})
+
+    @property
+    def complete(self) -> bool:
+        return self.status == "complete"
+
+
+def write(record: Record, path: Path) -> None:
+    """All or nothing: a reader never sees half a record."""
+    text = json.dumps(record.model_dump(mode="json"), indent=1)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(_compact_rows(text) + "\n")
+        os.replace(temporary, path)
+    except OSError as error:
+        if path.parent.is_dir():
+            temporary.unlink(missing_ok=True)
+        raise RecordError(f"cannot write {path}: {error.strerror}.") from None
+
+
+def read(path: Path) -> Record:
+    try:
+        return Record.model_validate_json(path.read_text())
+    except FileNotFoundError:
+        raise RecordError(f"{path} does not exist.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise RecordError(
+            f"{path} is not a valid record ({where or 'record'}: {first['msg']}); "
+            "delete it and run its cell again."
+        ) from None
+
+
+def read_all(folder: Path) -> Iterator[tuple[Path, Record]]:
+    """Every record below a folder, in a fixed order."""
+    for path in sorted(folder.rglob("seed*.json")):
+        yield path, read(path)
+
+
+def schema() -> str:
+    return json.dumps(Record.model_json_schema(), indent=1, sort_keys=True) + "\n"
+
+
+def _close(first: dict[str, float | None], second: dict[str, float | None]) -> bool:
+    def equal(a: float | None, b: float | None) -> bool:
+        return a is b or (a is not None and b is not None and abs(a - b) < 1e-9)
+
+    return first.keys() == second.keys() and all(equal(first[k], second[k]) for k in first)
+
+
+def _compact_rows(text: str) -> str:
+    """Lists of plain numbers on one line: a matrix then looks like a matrix."""
+    return re.sub(
+        r"\[\s*((?:-?[\d.eE+-]+|null)(?:,\s*(?:-?[\d.eE+-]+|null))*)\s*\]",
+        lambda m: "[" + re.sub(r"\s*,\s*", ", ", m[1]) + "]",
+        text,
+    )

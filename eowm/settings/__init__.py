@@ -1,0 +1,1 @@
+"""What a run is: typed settings, config.yaml, cells and their names. Nothing here imports torch."""
