@@ -14,7 +14,8 @@ from rich.table import Table
 
 from eowm import paths
 from eowm.errors import ConfigError, HoldError, UserError, nearest
-from eowm.settings.config import OTHER, Cell, Config, load_config, parse_overrides
+from eowm.settings.cells import OTHER, Cell
+from eowm.settings.config import Config, load_config, parse_overrides
 from eowm.settings.run import Precision, RunSettings
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from eowm.training.checkpoint import Checkpoint
 CELL = "table2/shuffled-mnist-3/finetune"
 TRAIN = ["train", "shuffled-mnist-3", "finetune", "--preset", "smoke"]
 SWEEP = ["sweep", "shuffled-mnist-3", "ewc", "--preset", "smoke"]
-PUBLISHED = CHECKOUT / "paper_figures/paper/records/table3/disjoint-mnist-2/w2-0.10/seed0.json"
+PUBLISHED = CHECKOUT / "paper_figures/paper/records/table3/disjoint-mnist-2/eowm/w2-0.10/seed0.json"
 
 
 @pytest.fixture
@@ -270,7 +270,7 @@ def test_a_checkpoint_made_on_other_data_is_not_continued(trainable, eowm, monke
 @pytest.fixture
 def recorded(project):
     """A real record in its place; `change(…)` falsifies it."""
-    place = project / paths.record("paper", "table3/disjoint-mnist-2/w2-0.10", 0)
+    place = project / paths.record("paper", "table3/disjoint-mnist-2/eowm:w2-0.10", 0)
     place.parent.mkdir(parents=True)
     shutil.copy(PUBLISHED, place)
     return place

@@ -101,7 +101,7 @@ class Evidence:
 
     def values(self, cell: str, metric: str) -> dict[int, float]:
         """One value a seed."""
-        here = self.numbers.get(_full(cell))
+        here = self.numbers.get(cell)
         return {} if here is None else here[metric].dropna().to_dict()
 
     def paired(self, first: str, second: str, metric: str) -> Paired:
@@ -121,14 +121,8 @@ class Evidence:
         return Comparison(text, _rising(found, claimed), missing)
 
     def _reason(self, cell: str) -> str:
-        note = self.notes.get(_full(cell))
+        note = self.notes.get(cell)
         return "not in the grid" if note is None else note or "no such number"
-
-
-def _full(cell: str) -> str:
-    """Table 3's rows are named w2-… alone."""
-    place, _, row = cell.rpartition("/")
-    return f"{place}/eowm:{row}" if row.startswith("w2-") else cell
 
 
 CHECKS: dict[str, Callable[..., Outcome]] = {}
@@ -382,7 +376,7 @@ def _ablation(scenario: str, metric: str) -> dict[str, float]:
     """The paper's values by cell, with w2 rising."""
     table = paper.table3()
     here = table[(table.scenario == scenario) & (table.metric == metric)].sort_values("w2")
-    return {f"table3/{scenario}/w2-{line.w2:.2f}": line.value for line in here.itertuples()}
+    return {f"table3/{scenario}/eowm:w2-{line.w2:.2f}": line.value for line in here.itertuples()}
 
 
 @check

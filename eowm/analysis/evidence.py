@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from eowm.analysis import style
 from eowm.analysis.figures import CAPTION_LINE, caption, empty
-from eowm.settings.config import ABLATION, Config
+from eowm.settings.config import Config
 
 # --- ambiguities: differences with their intervals ----------------------------------------------
 
@@ -82,9 +82,7 @@ def compared(differences: pd.DataFrame, config: Config) -> pd.DataFrame:
 
 
 def _row(cell: str) -> str:
-    """A cell's row; Table 3 names its rows by the variant alone."""
-    table, _, row = cell.split("/")
-    return f"eowm:{row}" if table == ABLATION else row
+    return cell.split("/")[2]
 
 
 def _title(config: Config, row: str) -> str:

@@ -21,7 +21,8 @@ from eowm.analysis.results import TASK_KNOWN
 from eowm.analysis.statistics import COMPLETE, NEAR, SIGNS, SMALL, paired
 from eowm.errors import ConfigError
 from eowm.methods.coefficients import published_c1, published_c2
-from eowm.settings.config import OTHER, Config
+from eowm.settings.cells import OTHER
+from eowm.settings.config import Config
 from eowm.theory.theorems import FAILS, HOLDS, UNDECIDED
 
 TEMPLATES = {"findings.md": "findings.md.j2", "evidence.md": "findings.evidence.md.j2"}  # in docs

@@ -13,7 +13,8 @@ from eowm.errors import ConfigError, RecordError, nearest
 from eowm.jobs import costs, holds
 from eowm.records.metrics import all_metrics, average_accuracy_so_far
 from eowm.records.record import Record
-from eowm.settings.config import Cell, Config
+from eowm.settings.cells import Cell
+from eowm.settings.config import Config
 
 # Of a net that chooses among the classes of an image's own task.
 TASK_KNOWN = {"AA": "AA_task_known", "MRR": "MRR_task_known"}

@@ -120,10 +120,9 @@ def difference(first: Mapping[int, float], second: Mapping[int, float], metric: 
 
 
 def of_cell(runs: pd.DataFrame, cell: str, metric: str) -> dict[int, float]:
-    """One value a seed; `cell` is a cell's name, so Table 3's rows are named w2-… alone."""
+    """One value a seed. `cell` is a cell's name."""
     table, scenario, row = cell.split("/")
-    rows = (row, f"eowm:{row}")
-    here = runs[(runs.table == table) & (runs.scenario == scenario) & runs.row.isin(rows)]
+    here = runs[(runs.table == table) & (runs.scenario == scenario) & (runs.row == row)]
     here = here[(here.status == COMPLETE) & here[metric].notna()]
     return {int(seed): float(value) for seed, value in zip(here.seed, here[metric], strict=True)}
 

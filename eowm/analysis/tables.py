@@ -14,7 +14,8 @@ from eowm import paper
 from eowm.analysis import style
 from eowm.analysis.results import ABOVE_JOINT, LETTER, MARKS
 from eowm.analysis.statistics import RULE, SIGNS
-from eowm.settings.config import Cell, Config
+from eowm.settings.cells import Cell
+from eowm.settings.config import Config
 
 METRICS = {"AA": "average accuracy", "MRR": "memory retention rate"}
 TITLES = {"table2": "Table 2", "table3": "Table 3"}

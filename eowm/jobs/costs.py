@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from eowm.settings.config import Cell, Config
+from eowm.settings.cells import Cell
+from eowm.settings.config import Config
 from eowm.settings.run import RunSettings
 
 SIZE = {"mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}  # training images

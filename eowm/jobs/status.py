@@ -6,7 +6,8 @@ from typing import Literal
 from eowm import paths, records
 from eowm.errors import RecordError
 from eowm.jobs import holds
-from eowm.settings.config import Cell, Config
+from eowm.settings.cells import Cell
+from eowm.settings.config import Config
 
 State = Literal["done", "stale", "running", "failed", "not run"]
 

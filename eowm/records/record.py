@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from eowm.errors import RecordError
 from eowm.records.metrics import all_metrics
-from eowm.settings.config import Cell
+from eowm.settings.cells import Cell
 from eowm.settings.run import Budget, RunSettings, Strict
 
 SCHEMA_VERSION = 1

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +10,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 
 from eowm import paths
 from eowm.errors import ConfigError, nearest
+from eowm.settings.cells import Cell
 from eowm.settings.run import (
     OPTIONS,
     Budget,
@@ -22,9 +22,6 @@ from eowm.settings.run import (
     Strict,
     Training,
 )
-
-ABLATION = "table3"  # the table whose rows are variants of one method
-OTHER = "other"  # in the place of a table: runs that no table shows
 
 
 def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -151,31 +148,6 @@ class Preset(Strict):
     families: dict[str, PresetFamily] = Field({}, description="limits by family")
 
 
-@dataclass(frozen=True, order=True)
-class Cell:
-    """One cell of a table; it has one record per seed."""
-
-    table: str
-    scenario: str
-    method: str
-    variant: str | None = None
-
-    @property
-    def row(self) -> str:
-        return f"{self.method}:{self.variant}" if self.variant else self.method
-
-    @property
-    def name(self) -> str:
-        """`table2/cifar10-5/eowm:paper`; Table 3 is all EOWM: `table3/shuffled-mnist-2/w2-0.10`."""
-        label = self.variant if self.table == ABLATION and self.variant else self.row
-        return f"{self.table}/{self.scenario}/{label}"
-
-    @property
-    def rule(self) -> str:
-        """Its target in the DAG, e.g. `table2_cifar10-5_owm`."""
-        return self.name.replace("/", "_").replace(":", "_")
-
-
 class Config(Strict):
     """The whole of `config.yaml`."""
 
@@ -259,8 +231,6 @@ class Config(Strict):
         if len(parts) != 3:
             raise ConfigError(f"'{name}' is not a cell: write table/scenario/method[:variant].")
         table, scenario, row = parts
-        if table == ABLATION and ":" not in row:
-            row = f"eowm:{row}"
         method, _, variant = row.partition(":")
         _known(table, self.tables, "table")
         _known(scenario, self.scenarios(), "scenario")

@@ -18,7 +18,8 @@ from eowm.data import store, streams
 from eowm.errors import ConfigError, RecordError
 from eowm.jobs import devices, holds
 from eowm.records.metrics import all_metrics
-from eowm.settings.config import Cell, Config
+from eowm.settings.cells import Cell
+from eowm.settings.config import Config
 from eowm.settings.run import Precision, RunSettings
 from eowm.training import memory
 from eowm.training.checkpoint import Checkpoint

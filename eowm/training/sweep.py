@@ -10,7 +10,8 @@ import pandas as pd
 from rich.progress import track
 
 from eowm.errors import ConfigError
-from eowm.settings.config import Cell, Config, parse_overrides, parse_value
+from eowm.settings.cells import Cell
+from eowm.settings.config import Config, parse_overrides, parse_value
 from eowm.training import run as runs
 
 COLUMNS = ["scenario", "method", "tasks", "setting", "value", "seed", "validation_accuracy"]

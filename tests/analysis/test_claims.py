@@ -222,7 +222,7 @@ SHAPES = {
     ],
 )
 def test_shape_of_the_ablation(tmp_path, grid, check, shape, status):
-    names = ("w2-0.05", "w2-0.10", "w2-0.15")
+    names = ("eowm:w2-0.05", "eowm:w2-0.10", "eowm:w2-0.15")
     values = {f"table3/disjoint-mnist-2/{name}": value
               for name, value in zip(names, SHAPES[shape], strict=True)}  # fmt: skip
     given = {"metric": "AA", "scenario": "disjoint-mnist-2"}
@@ -237,7 +237,7 @@ def test_a_step_that_the_paper_prints_smaller_is_not_too_small(tmp_path, grid, m
     table = table.assign(value=table.value.mask(table.metric == "AA", 0.97 + 0.008 * table.w2))
     monkeypatch.setattr(paper, "table3", lambda: table)
     for seed, noise in enumerate((-0.0001, 0.0, 0.0001)):
-        for i, name in enumerate(("w2-0.05", "w2-0.10", "w2-0.15")):
+        for i, name in enumerate(("eowm:w2-0.05", "eowm:w2-0.10", "eowm:w2-0.15")):
             accuracy = matrix(2, 0.9 + i * (step + noise), 0.0)
             record = make_record(grid, f"table3/disjoint-mnist-2/{name}", seed, accuracy=accuracy)
             store(record, tmp_path)
@@ -261,7 +261,7 @@ def empty():
 
 @pytest.mark.parametrize(("slope", "status"), [(0.10, "holds"), (0.104, "holds"), (0.2, "fails")])
 def test_no_harm(tmp_path, grid, slope, status):
-    cells = [f"table3/disjoint-mnist-2/{name}" for name in ("w2-0.15", "w2-0.00")]
+    cells = [f"table3/disjoint-mnist-2/{name}" for name in ("eowm:w2-0.15", "eowm:w2-0.00")]
     given = {"metric": "MRR", "first": cells[0], "second": cells[1]}
     values = {cells[0]: (0.9, slope), cells[1]: (0.9, 0.10)}
     assert outcome("no_harm", tmp_path, grid, values, given).status == status

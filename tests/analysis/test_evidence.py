@@ -93,7 +93,7 @@ def test_all_scenarios_at_once(config):
 
 
 def test_rows_of_table_3_have_titles(config):
-    cell = "table3/disjoint-mnist-2/w2-{}"  # a table that this grid does not have
+    cell = "table3/disjoint-mnist-2/eowm:w2-{}"  # a table that this grid does not have
     lines = [line("c2", cell.format("0.10"), cell.format("0.00"), 0.01, 0.001)]
     (panel,) = evidence.sensitivity_figure(pd.DataFrame(lines), config).axes
     assert texts(panel) == ["c2", "w2 = 0.10 − w2 = 0 (OWM)"]

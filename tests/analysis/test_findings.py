@@ -66,7 +66,7 @@ def change(folder: Path, cell: str, by: float, rows: slice) -> None:
 
 def test_another_accuracy_changes_its_numbers_and_no_other(config, copied) -> None:
     before = written(copied, config).splitlines()
-    change(copied, "table3/disjoint-mnist-2/w2-0.30", -0.01, slice(0, 1))
+    change(copied, "table3/disjoint-mnist-2/eowm:w2-0.30", -0.01, slice(0, 1))
     after = written(copied, config).splitlines()
     changed = [new for old, new in zip(before, after, strict=True) if old != new]
     assert len(changed) == 1

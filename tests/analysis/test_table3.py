@@ -7,7 +7,7 @@ from eowm import paper
 from eowm.analysis import results, tables
 from eowm.settings.config import load_config
 
-NAME = "table3/shuffled-mnist-2/w2-0.10"
+NAME = "table3/shuffled-mnist-2/eowm:w2-0.10"
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def whole():
 def test_cells_are_named_by_w2(whole) -> None:
     cell = whole.cell(NAME)
     assert (cell.name, cell.row, cell.rule) == (
-        NAME, "eowm:w2-0.10", "table3_shuffled-mnist-2_w2-0.10",
+        NAME, "eowm:w2-0.10", "table3_shuffled-mnist-2_eowm_w2-0.10",
     )  # fmt: skip
     assert whole.seeds(cell, "paper") == (0, 1, 2, 3, 4)
     assert whole.resolve(cell, 0, "paper").options["w2"] == 0.10

@@ -4,7 +4,8 @@ import pytest
 
 from eowm.errors import ConfigError
 from eowm.jobs import costs
-from eowm.settings.config import Cell, load_config, parse_config
+from eowm.settings.cells import Cell
+from eowm.settings.config import load_config, parse_config
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from eowm import records
 from eowm.paths import CHECKOUT
-from eowm.settings.config import Cell
+from eowm.settings.cells import Cell
 
 FIGURES = CHECKOUT / "paper_figures"
 FOLDER = FIGURES / "paper/records"

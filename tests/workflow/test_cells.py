@@ -13,7 +13,7 @@ from project import SMALL, Project, jobs
 from eowm.paths import CHECKOUT as ROOT
 
 OWM, FINETUNE = "table2/shuffled-mnist-3/owm", "table2/shuffled-mnist-3/finetune"
-WILD, ABLATION = "table2/shuffled-mnist-3/owm:wild", "table3/shuffled-mnist-2/w2-0.10"
+WILD, ABLATION = "table2/shuffled-mnist-3/owm:wild", "table3/shuffled-mnist-2/eowm:w2-0.10"
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_make_cell_plans_the_cell_and_what_depends_on_it(replicated) -> None:
     planned = jobs(project.make("cell", f"CELL={ABLATION}", "PRESET=smoke", "ARGS=-n").stdout)
     planned.pop("total")
     assert planned.keys() == {
-        "train_table3_shuffled-mnist-2_w2-0.10", "results", "table3", "evidence", "report",
+        "train_table3_shuffled-mnist-2_eowm_w2-0.10", "results", "table3", "evidence", "report",
         "figures",
     }  # fmt: skip
     assert set(planned.values()) == {1}

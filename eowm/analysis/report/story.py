@@ -13,7 +13,8 @@ from eowm.analysis.statistics import PAIRS, mean, paired
 from eowm.paper import origins
 from eowm.records.metrics import average_accuracy_so_far
 from eowm.records.record import Record
-from eowm.settings.config import Cell, Config
+from eowm.settings.cells import Cell
+from eowm.settings.config import Config
 
 POINTS = 150  # of a learning curve: more cannot be seen
 
