@@ -321,17 +321,12 @@ def report(preset: PresetOption = None) -> None:
 
 @app.command()
 def findings() -> None:
-    """Write docs/findings.md, docs/evidence.md and the README's result from the paper preset."""
-    from eowm.analysis import findings as page
+    """Fill docs/findings.md and the README's result with the numbers of the paper preset."""
+    from eowm.analysis import findings as pages
 
-    config, folder = load_config(), paths.ROOT / paths.outputs("paper")
-    readme = paths.ROOT / "README.md"
-    text = page.in_readme(readme.read_text(encoding="utf-8"), folder, config, "paper")
-    readme.write_text(text, encoding="utf-8")
-    pages = page.render(folder, config, "paper")
-    for name, text in pages.items():
-        (paths.ROOT / "docs" / name).write_text(text, encoding="utf-8")
-    print(", ".join([*(f"docs/{name}" for name in pages), "README.md"]))
+    for path, text in pages.render(load_config()).items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(paths.ROOT))
 
 
 @app.command()
