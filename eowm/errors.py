@@ -1,6 +1,6 @@
-"""Errors that a user can cause: one sentence that names the thing and the way out.
+"""Errors that a user can cause: one sentence that names the problem and its solution.
 
-The command line prints the sentence without a traceback and exits with code 2.
+The command line prints it without a traceback and exits with code 2.
 """
 
 from collections.abc import Iterable
@@ -28,10 +28,10 @@ class CheckpointError(UserError):
 
 
 class HoldError(UserError):
-    """A run cannot be held: its folder cannot be written, or another process holds it."""
+    """A run cannot be locked, because its folder cannot be written."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`" (did you mean 'owm'?)"`, or an empty string where nothing is near."""
+    """`" (did you mean 'owm'?)"`, or an empty string if nothing is similar."""
     match = get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f" (did you mean '{match[0]}'?)" if match else ""

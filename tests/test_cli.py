@@ -94,7 +94,7 @@ def test_kill_9_and_restart_gives_the_same_record(cache, tmp_path) -> None:
         assert not resumed.exists()
     result = run(cache, *ARGUMENTS, "--out", resumed, "--checkpoint", checkpoint)
     assert result.returncode == 0
-    assert "going on from a checkpoint" in result.stderr
+    assert "resuming from a checkpoint" in result.stderr
     assert kills == 3
     assert json.loads(resumed.read_text())["timing"]["interruptions"] == 3
     assert lasting(whole) == lasting(resumed)

@@ -176,7 +176,7 @@ def test_a_damaged_dataset(project, eowm) -> None:
 
 def test_a_stand_in_for_the_papers_numbers(project, eowm) -> None:
     prepare(project)
-    refused(eowm(*TRAIN[:-1], "paper"), "stand-in", "this preset refuses")
+    refused(eowm(*TRAIN[:-1], "paper"), "stand-in", "this preset does not allow")
     assert no_record(project)
 
 

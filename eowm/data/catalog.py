@@ -1,4 +1,4 @@
-"""What each dataset is: shapes, class counts, checksums, and where its files usually lie."""
+"""What each dataset is: shapes, class counts, checksums, and where its files usually are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,8 +57,8 @@ class Dataset:
 
 
 # The decoded sha256 of MNIST and CIFAR-100 were derived from files with the md5 given here.
-# That of CIFAR-10 was derived from the registry's PNG files, for want of the pickles, and checked
-# in another way: its images and labels, written as the rows `label, R, G, B` of the official
+# That of CIFAR-10 was derived from the registry's PNG files, as the pickles were not available, and checked
+# differently: its images and labels, written as the rows `label, R, G, B` of the official
 # binary release, have the sha1 that MXNet's `gluon.data.vision.CIFAR10` demands of all six files
 # (data_batch_1.bin aadd24ac…, test_batch.bin 67eb016d…). CIFAR-100 passes the same check.
 _ALL = (
@@ -119,8 +119,8 @@ DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in _ALL}
 
 
 def find(name: str) -> Dataset:
-    """The dataset of this name, or a sentence that lists the names."""
+    """The dataset of this name, or an error that lists the names."""
     if name not in DATASETS:
         hint = nearest(name, DATASETS)
-        raise DataError(f"There is no dataset '{name}'{hint}; known are {', '.join(DATASETS)}.")
+        raise DataError(f"unknown dataset '{name}'{hint}; known: {', '.join(DATASETS)}.")
     return DATASETS[name]

@@ -1,4 +1,4 @@
-"""Official files and registry files into arrays: the same bytes whatever the source."""
+"""Official files and registry files into arrays: the same bytes from every source."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ from eowm.errors import DataError
 
 
 class Damaged(DataError):
-    """A file is not what it should be; whoever asked for it knows the way out."""
+    """A file has the wrong content; the caller adds what to do."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path.name} {why}")
@@ -68,7 +68,7 @@ def what_else(data: bytes) -> str:
     if not data:
         return "is empty"
     if start.startswith((b"<!doctype", b"<html", b"<?xml")):
-        return "is a web page, probably an error message of a server or proxy, and no data"
+        return "is a web page (probably an error of a server or proxy), not data"
     return "is truncated or altered"
 
 
@@ -115,7 +115,7 @@ class _BatchUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self.known:
-            raise pickle.UnpicklingError(f"{module}.{name} has no place in a dataset")
+            raise pickle.UnpicklingError(f"{module}.{name} is not allowed in a dataset")
         return self.known[module, name]
 
 
@@ -126,7 +126,7 @@ def cifar_batch(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     return batch[b"data"], np.array(labels, dtype=np.uint8)
 
 
-# The registry's CIFAR-10: a PNG per batch, one image a row; the labels' names are spelled so.
+# The registry's CIFAR-10: a PNG per batch, one image per row; the misspelt names are the package's.
 PICTURES = (*(f"data_batch_{i}.png" for i in range(1, 6)), "test_batch.png")
 LABELS = ("train_lables.json", "test_lables.json")
 
@@ -143,13 +143,13 @@ def registry_cifar10(
 
 
 def png_batch(path: Path, shape: tuple[int, int, int]) -> np.ndarray:
-    """One image a row, row-major pixels of R, G, B → [N, C, H, W]."""
+    """One image per row, row-major pixels of R, G, B → [N, C, H, W]."""
     channels, height, width = shape
     try:
         with Image.open(path) as picture:
             pixels = np.asarray(picture).reshape(-1, height * width, channels)
-    except (OSError, SyntaxError, ValueError) as error:  # Pillow's words for a damaged picture
-        raise Damaged(path, "is not a picture with one image a row") from error
+    except (OSError, SyntaxError, ValueError) as error:  # Pillow's errors for a damaged picture
+        raise Damaged(path, "is not a picture with one image per row") from error
     return np.ascontiguousarray(pixels.transpose(0, 2, 1)).reshape(-1, *shape)
 
 

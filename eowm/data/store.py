@@ -32,7 +32,7 @@ SOURCES: tuple[Source, ...] = get_args(Source)
 
 
 class Attempt(BaseModel):
-    """A source that was passed over."""
+    """A source that failed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,9 +50,9 @@ class Manifest(BaseModel):
     origin: str
     """For humans: a package, a mirror, the variable that named the folder."""
     sha256: str
-    """Over the decoded arrays; the same whatever source served."""
+    """Over the decoded arrays; equal for all sources of real images."""
     comparable: bool
-    """Whether numbers made from it may stand beside published ones: not those of a stand-in."""
+    """Whether its numbers may be compared with published ones: false for a stand-in."""
     files: dict[str, str]
     """File → md5."""
     train: int
@@ -98,7 +98,7 @@ def fetch(
     allow_standin: bool = False,
     progress: Reporter | None = None,
 ) -> Manifest:
-    """Prepare a dataset in `cache`, unless it is there already, and say where it came from."""
+    """Prepare a dataset in `cache`, if it is not there, and return its manifest."""
     dataset = catalog.find(name)
     order = _order(source, allow_standin)
     report = progress or Reporter()
@@ -115,8 +115,8 @@ def fetch(
                     _write(manifest, decoded, cache, work)
     except OSError as error:
         raise DataError(
-            f"{prepared_path(name, cache)} cannot be written ({error.strerror or error}); make "
-            "room there or make the folder writable, or set EOWM_CACHE_DIR to another one."
+            f"{prepared_path(name, cache)} cannot be written ({error.strerror or error}); free "
+            "some space or make the folder writable, or set EOWM_CACHE_DIR to another one."
         ) from error
     return manifest
 
@@ -130,11 +130,11 @@ def _order(source: str, allow_standin: bool) -> tuple[Source, ...]:
             return (known,)
     known_names = ("auto", *SOURCES)
     hint = nearest(source, known_names)
-    raise DataError(f"There is no source '{source}'{hint}; known are {', '.join(known_names)}.")
+    raise DataError(f"unknown source '{source}'{hint}; known: {', '.join(known_names)}.")
 
 
 def _ready(dataset: Dataset, cache: Path, order: tuple[Source, ...]) -> Manifest | None:
-    """The manifest of a finished dataset; a stand-in counts only where one may be made."""
+    """The manifest of a finished dataset; a stand-in counts only if it is allowed."""
     manifest = status(cache)[dataset.name]
     if manifest is None or not (manifest.comparable or "standin" in order):
         return None
@@ -145,12 +145,12 @@ def _ready(dataset: Dataset, cache: Path, order: tuple[Source, ...]) -> Manifest
 
 @contextmanager
 def _alone(dataset: Dataset, cache: Path, report: Reporter) -> Iterator[None]:
-    """One process a dataset; the others wait, and then find it finished."""
+    """One process per dataset; others wait, then find it finished."""
     lock = FileLock(cache / f"{dataset.name}.lock")
     try:
         lock.acquire(blocking=False)
     except Timeout:
-        report.note(f"{dataset.name}: waiting for another process that prepares it")
+        report.note(f"{dataset.name}: waiting for another process to prepare it")
         lock.acquire()
     try:
         yield
@@ -160,7 +160,7 @@ def _alone(dataset: Dataset, cache: Path, report: Reporter) -> Iterator[None]:
 
 @contextmanager
 def _workplace(dataset: Dataset, cache: Path) -> Iterator[Path]:
-    """A folder that vanishes whatever happens, on the disk where the result will be."""
+    """A temporary folder on the disk of the cache."""
     prefix = f".{dataset.name}-"
     for left_by_a_killed_process in cache.glob(f"{prefix}*"):
         shutil.rmtree(left_by_a_killed_process, ignore_errors=True)
@@ -178,17 +178,17 @@ def _get(
             served = _ask(source, dataset, local, work, report)
             return _describe(dataset, source, served, tried), served.decoded
         except Damaged as error:
-            # A user's own file has to be put right; a mirror's is the next source's chance.
+            # A user must repair a local file; a damaged download leads to the next source.
             if source == "local":
                 raise DataError(
-                    f"{error.path} {error.why}; replace it with a fresh copy, or take it away to "
+                    f"{error.path} {error.why}; replace it with a fresh copy, or remove it to "
                     "use another source."
                 ) from error
             reason = str(error)
         except Unavailable as error:
             reason = str(error)
         tried.append(Attempt(source=source, reason=reason))
-        report.note(f"{dataset.name}: not from {source}: {reason}")
+        report.note(f"{dataset.name}: {source} failed: {reason}")
     raise DataError(_nothing_served(dataset, tried))
 
 
@@ -234,15 +234,15 @@ def _nothing_served(dataset: Dataset, tried: list[Attempt]) -> str:
 
 
 def _write(manifest: Manifest, decoded: Decoded, cache: Path, work: Path) -> None:
-    """Both files or none; the manifest goes first and comes last, so it never tells a lie."""
+    """Both files or none; the manifest is removed first and written last, so it is never wrong."""
     import torch
 
     prepared, described = work / "prepared.pt", work / "manifest.json"
     tensors = {name: torch.from_numpy(array) for name, array in vars(decoded).items()}
     try:
         torch.save(tensors, prepared)
-    except RuntimeError as error:  # torch counts the bytes that arrived, and knows no reason
-        raise OSError("not all bytes arrived on the disk, which may be full") from error
+    except RuntimeError as error:  # torch does not say why a write was incomplete
+        raise OSError("not all bytes were written; the disk may be full") from error
     described.write_text(manifest.model_dump_json(indent=2) + "\n")
     for path in (prepared, described):
         _to_disk(path)
@@ -260,7 +260,7 @@ def _to_disk(path: Path) -> None:
 
 
 def status(cache: Path) -> dict[str, Manifest | None]:
-    """The manifest of every dataset; None for one that is not there, or not in order."""
+    """The manifest of every dataset; None if it is missing or damaged."""
     manifests: dict[str, Manifest | None] = {}
     for name in catalog.DATASETS:
         try:
@@ -271,7 +271,7 @@ def status(cache: Path) -> dict[str, Manifest | None]:
 
 
 def read_manifest(name: str, cache: Path) -> Manifest:
-    """The manifest of a prepared dataset, or a sentence that says what to do."""
+    """The manifest of a prepared dataset, or an error that says how to get it."""
     path = manifest_path(catalog.find(name).name, cache)
     try:
         return Manifest.model_validate_json(path.read_bytes())
@@ -301,7 +301,7 @@ def _read_arrays(dataset: Dataset, cache: Path) -> Arrays:
 
     path = prepared_path(dataset.name, cache)
     try:
-        # Mapped, not read: jobs that run side by side share the memory.
+        # Mapped, not read: parallel jobs share the memory.
         arrays = Arrays(**torch.load(path, weights_only=True, mmap=True))
         shapes = [tensor.shape for tensor in vars(arrays).values()]
     except (OSError, RuntimeError, UnpicklingError, EOFError, TypeError, AttributeError) as error:
@@ -318,7 +318,7 @@ def _damaged(path: Path, name: str) -> str:
 
 def _refused(dataset: Dataset, cache: Path) -> str:
     return (
-        f"{cache} holds only a stand-in for {dataset.name}, which this preset refuses: set "
+        f"{cache} has only a stand-in for {dataset.name}, which this preset does not allow: set "
         f"{sources.LOCAL_VARIABLE} to a folder with {dataset.wanted} and run `eowm data fetch "
         f"{dataset.name} --source local`, or use the preset quick."
     )

@@ -1,4 +1,4 @@
-"""Task streams: the paper's splits, and its two ways to cut a dataset into tasks.
+"""Task streams: the paper's splits, and its two ways to split a dataset into tasks.
 
 Images stay uint8 on the training device and are scaled batch by batch: a quarter of the memory
 of floats, and no DataLoader in the hot path.
@@ -38,7 +38,7 @@ class Split:
     def batch(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
         if isinstance(index, slice):
             return self.scale(self.images[index]), self.labels[index]
-        # Whole images are copied: a tenth of the time of `images[index]`, which goes by element.
+        # Copies whole images in a tenth of the time of `images[index]`, which copies by element.
         return self.scale(self.images.index_select(0, index)), self.labels.index_select(0, index)
 
 

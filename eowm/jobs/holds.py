@@ -1,8 +1,8 @@
-"""One process a run, and what became of it.
+"""One process per run, and how it ended.
 
-A process that trains holds a lock (`flock`, which the system releases when the process dies,
-however it dies) and keeps a note beside the record to be: who it is, and in the end why it
-failed. A finished run leaves no note. So an outsider can tell running, failed and killed apart.
+A training process holds a lock (`flock`, which the system releases however the process dies) and
+keeps a note in place of the record: its id and host, and why it failed. A finished run leaves no
+note, so other processes can tell running, failed and killed runs apart.
 """
 
 import json
@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 
 from eowm.errors import HoldError, UserError
 
-KILLED = "stopped without a word (killed, out of memory or out of time); a rerun continues it"
+KILLED = "ended without an error message (killed, out of memory or out of time); a rerun resumes it"
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def hold(lock_file: Path, record: Path, tell: Callable[[str], None]) -> Iterator
     except OSError as error:
         raise HoldError(
             f"cannot write {error.filename or lock_file}: {error.strerror or error}; "
-            "make its folder writable and make room there."
+            "make its folder writable and free some space."
         ) from None
     try:
         yield waited
@@ -46,7 +46,7 @@ def hold(lock_file: Path, record: Path, tell: Callable[[str], None]) -> Iterator
 
 
 def failure(record: Path) -> str | None:
-    """Why the last run for a record came to nothing; None if none did, or if one is going on."""
+    """Why the last run for a record failed; None if it did not, or if one is running."""
     note = _read(note_path(record))
     if note is None or is_held(Path(note["lock"])):
         return None
@@ -66,7 +66,7 @@ def is_held(lock_file: Path) -> bool:
             return False
     except Timeout:
         return True
-    except OSError:  # not ours to lock, so not ours to train
+    except OSError:  # another user's lock: this user cannot train it
         return False
 
 
@@ -82,16 +82,16 @@ def note_path(record: Path) -> Path:
 
 
 def reason(error: BaseException) -> str:
-    """A user's mistake is a sentence already; anything else needs its type."""
+    """The message of a user error; other errors with their type."""
     return str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
 
 
-def _acquire(lock: FileLock, tell_that_it_waits: Callable[[], None]) -> bool:
+def _acquire(lock: FileLock, tell_waiting: Callable[[], None]) -> bool:
     try:
         lock.acquire(timeout=0)
         return False
     except Timeout:
-        tell_that_it_waits()
+        tell_waiting()
         lock.acquire()
         return True
 
@@ -110,12 +110,12 @@ def _write(note: Path, lock_file: Path, why: str | None = None) -> None:
         os.replace(temporary, note)
     except OSError:
         temporary.unlink(missing_ok=True)
-        if why is None:  # at the start it matters; at the end there is a worse error to tell
+        if why is None:  # at the end, the run's own error matters more
             raise
 
 
 def _read(note: Path) -> dict | None:
-    """None where there is no note, or one that cannot be read: it holds no result."""
+    """None if there is no readable note."""
     try:
         content = json.loads(note.read_text())
     except (OSError, ValueError):

@@ -66,7 +66,7 @@ class Checkpoint:
                 continue
             if content["key"] == self.key:
                 if damaged:
-                    self.tell(f"{damaged[0]} is damaged; going on from the checkpoint before it")
+                    self.tell(f"{damaged[0]} is damaged; resuming from the previous checkpoint")
                 return content["state"]
         if damaged:
             raise CheckpointError(
@@ -86,7 +86,7 @@ def _write(file: BinaryIO, content: dict[str, Any]) -> None:
     try:
         torch.save(content, file)
     except RuntimeError as error:  # torch counts the bytes that arrived, and knows no reason
-        raise OSError("not all bytes arrived on the disk, which may be full") from error
+        raise OSError("not all bytes were written; the disk may be full") from error
     digest = _digest(file)
     file.seek(0)
     file.write(digest)

@@ -15,7 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-REFRESH_STEPS = 20  # tell the bar only now and then: the hot loop must not wait for a terminal
+REFRESH_STEPS = 20  # update rarely: the training loop must not wait for a terminal
 
 
 class Reporter:
@@ -54,14 +54,14 @@ class Reporter:
         self.bar.stop()
 
     def start(self, total_steps: int, done_steps: int) -> None:
-        """Tell the length of the run; the first call counts."""
+        """Set the length of the run; only the first call counts."""
         if self.item is not None:
             return
         self.item = self.bar.add_task(
             "", total=total_steps, completed=done_steps, title=self.title, note=""
         )
         if done_steps:
-            self.line(f"going on from a checkpoint at step {done_steps:,} of {total_steps:,}")
+            self.line(f"resuming from a checkpoint at step {done_steps:,} of {total_steps:,}")
 
     def step(self, number: int, images: int) -> None:
         """`number` steps of this epoch are done."""

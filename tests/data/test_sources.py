@@ -295,7 +295,7 @@ def test_a_missing_npm_is_a_reason(tiny, work, monkeypatch):
     ("script", "reason"),
     [
         ("echo 'npm error code ENOTFOUND' >&2; exit 1", "failed .code ENOTFOUND"),
-        ("exit 3", "failed .without a word"),
+        ("exit 3", "failed .no error message"),
         ("exit 0", "left no archive"),
     ],
 )

@@ -187,7 +187,7 @@ def test_after_a_damaged_checkpoint_the_one_before_is_used(saved, damage) -> Non
     assert same(expected, outcome(loop))
     assert loop.state.interruptions == 1
     assert "run.pt (" in told[0]
-    assert "going on from the checkpoint before it" in told[0]
+    assert "resuming from the previous checkpoint" in told[0]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
