@@ -20,7 +20,7 @@ from eowm.analysis.report import verdict
 from eowm.analysis.results import TASK_KNOWN
 from eowm.analysis.statistics import COMPLETE, NEAR, SIGNS, SMALL, paired
 from eowm.errors import ConfigError
-from eowm.methods.coefficients import published_c1, published_c2
+from eowm.methods.owm.coefficients import published_c1, published_c2
 from eowm.settings.cells import OTHER
 from eowm.settings.config import Config
 from eowm.theory.theorems import FAILS, HOLDS, UNDECIDED
