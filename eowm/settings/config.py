@@ -388,9 +388,12 @@ def parse_value(text: str) -> Any:
 
 
 def config_schema() -> str:
-    """JSON schema of `config.yaml` with a description per key, for Snakemake's `validate`."""
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return json.dumps(dialect | Config.model_json_schema(), indent=1, sort_keys=True) + "\n"
+    """JSON schema of `config.yaml` with a description per key."""
+    schema = Config.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["$defs"]["Overlay"] = overlay_model().model_json_schema()
+    text = json.dumps(schema, indent=1, sort_keys=True) + "\n"
+    return text.replace('"$comment": "Overlay"', '"$ref": "#/$defs/Overlay"')
 
 
 Layer = tuple[str, Mapping[str, Any] | None]  # where it stands in the config, and its settings

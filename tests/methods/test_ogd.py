@@ -8,7 +8,7 @@ from eowm import methods, nets
 from eowm.algebra.projection import GradientSpan
 from eowm.data import streams
 from eowm.errors import ConfigError
-from eowm.methods import ogd
+from eowm.methods.ogd import method as ogd
 
 
 def make(settings, stream):
@@ -156,7 +156,7 @@ def test_putting_off_projections_is_projecting_each_gradient(
     kept = stream.task(0).train.batch(slice(0, 15))
     ours._keep(*kept)
     ours.span.build()
-    basis = torch.linalg.qr(explicit_gradients(plain, *kept, "gtl").T).Q.float()
+    basis = torch.linalg.qr(explicit_gradients(plain, *kept).T).Q.float()
     for x, y in batches(stream, 7, 20):
         ours.observe(x, y, 0.0)
         loss = torch.nn.functional.cross_entropy(plain.train()(x), y)
@@ -178,7 +178,7 @@ def test_with_momentum_each_gradient_is_projected_at_once(resolve, arrays) -> No
     kept = stream.task(0).train.batch(slice(0, 15))
     method._keep(*kept)
     method.span.build()
-    basis = torch.linalg.qr(explicit_gradients(method.net, *kept, "gtl").T).Q
+    basis = torch.linalg.qr(explicit_gradients(method.net, *kept).T).Q
     before = flatten({n: layer.weight.detach() for n, layer in method.layers.items()})
     for x, y in batches(stream, 5, 20):
         method.observe(x, y, 0.0)

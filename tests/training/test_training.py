@@ -12,14 +12,15 @@ import torch
 from eowm import methods, nets, paths
 from eowm.data import streams
 from eowm.errors import CheckpointError
-from eowm.settings.options import known_methods
+from eowm.settings.config import load_config
 from eowm.training.checkpoint import Checkpoint
 from eowm.training.loop import Loop, evaluate, seed_everything
 from eowm.training.progress import Reporter
 from eowm.training.run import environment, environments
 
+METHODS = load_config(paths.CHECKOUT / "config.yaml").methods  # also one that you add
 SCENARIOS = ("shuffled-mnist-3", "cifar10-5")
-CASES = [(scenario, method) for method in known_methods() for scenario in SCENARIOS]
+CASES = [(scenario, method) for method in METHODS for scenario in SCENARIOS]
 
 
 class Stopped(Exception):
