@@ -26,9 +26,9 @@ from torch.nn import functional as F
 
 from eowm import nets
 from eowm.data.streams import Task
-from eowm.methods.er_mir import ERMIR
-from eowm.methods.ewc import EWC
-from eowm.methods.ogd import OGD
+from eowm.methods.er_mir.method import ERMIR
+from eowm.methods.ewc.method import EWC
+from eowm.methods.ogd.method import OGD
 
 FISHER_IMAGES = 5000
 OGD_TASKS = 4  # learnt before the measured one
@@ -140,7 +140,7 @@ def project_off(basis: Tensor, gradient: Tensor) -> Tensor:
 def batch_gradients(method: OGD, x: Tensor, y: Tensor) -> dict[str, Tensor]:
     method.net.train()
     weights = {name: layer.weight for name, layer in method.layers.items()}
-    found = torch.autograd.grad(method.loss(x, y), list(weights.values()))
+    found = torch.autograd.grad(method.objective(method.net(x), x, y), list(weights.values()))
     return dict(zip(weights, found, strict=True))
 
 
@@ -203,7 +203,8 @@ def mir_with_memory() -> tuple[ERMIR, Tensor]:
     method.begin_task(random_task("mnist", index=1))
     method.net.train()
     method.optimiser.zero_grad()
-    method.loss(*batch(settings)).backward()
+    x, y = batch(settings)
+    method.objective(method.net(x), x, y).backward()
     return method, method.memory.draw(settings.options["candidates"], before=1)
 
 

@@ -21,9 +21,9 @@ from eowm.data import streams
 from eowm.data.store import Arrays
 from eowm.jobs.costs import SIZE, TEST_IMAGES
 from eowm.settings.config import Config, load_config
-from eowm.settings.run import OPTIONS, Limits, RunSettings
-from eowm.training import memory
-from eowm.training.loop import Loop, seed_everything
+from eowm.settings.options import known_methods
+from eowm.settings.run import Limits, RunSettings
+from eowm.training.loop import Loop, memory, seed_everything
 from eowm.training.progress import Reporter
 
 SCENARIOS = {"mnist": "shuffled-mnist-20", "cifar10": "cifar10-5", "cifar100": "cifar100-10"}
@@ -33,7 +33,7 @@ FEW_EPOCHS = 5  # a method with so few may not treat all alike (AE-MIR), so all 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("methods", nargs="*", default=list(OPTIONS))
+    parser.add_argument("methods", nargs="*", default=known_methods())
     parser.add_argument("--dataset", action="append", choices=list(SCENARIOS))
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()

@@ -29,7 +29,7 @@ from projection import projection_flops
 
 from eowm.analysis import style
 from eowm.methods.base import Method
-from eowm.methods.owm import OWM
+from eowm.methods.owm.method import OWM
 from eowm.settings.config import load_config
 from eowm.settings.run import RunSettings
 

@@ -36,7 +36,7 @@ from torch import nn
 
 from eowm.algebra.projection import Projector
 from eowm.algebra.textbook import PlainEOWM
-from eowm.methods.owm import OWM
+from eowm.methods.owm.method import OWM
 from eowm.settings.run import RunSettings
 
 CYCLE = 64  # columns of K

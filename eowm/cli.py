@@ -3,7 +3,6 @@
 Heavy imports (torch, pandas) stay inside the commands that need them.
 """
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
@@ -140,10 +139,7 @@ def fetch(
     """Get datasets from the first source that serves them, verify and prepare them once."""
     from eowm.data import store
 
-    settings = load_config().data
-    if folder is None and settings.folder and not os.environ.get("EOWM_DATA_DIR"):
-        folder = Path(settings.folder)
-    source = source or settings.source
+    source = source or load_config().data.source
     for name in names:
         found = store.fetch(
             name,
@@ -191,9 +187,12 @@ def train(
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads.")] = None,
     precision: Annotated[
-        Precision,
-        typer.Option(help="Of the products of layers in training."),
-    ] = "float32",
+        Precision | None,
+        typer.Option(help="Of products in training: float32 or bfloat16; else jobs.precision."),
+    ] = None,
+    method_file: Annotated[
+        Path | None, typer.Option(help="A method of your own: my/lwf.py is the method lwf.")
+    ] = None,
     table: Annotated[
         str | None, typer.Option(help=f"Table that the cell belongs to; '{OTHER}' for none.")
     ] = None,
@@ -202,10 +201,10 @@ def train(
 
     With --set, the record goes to results/<preset>/tried, unless --out says where.
     """
-    config = load_config()
+    config = load_config(method_file=method_file)
     preset = _preset(config, preset)
     cell = _find_cell(config, table, scenario, method)
-    overrides = parse_overrides(set_ or [])
+    overrides = {"precision": precision or config.jobs.precision, **parse_overrides(set_ or [])}
     seeds = seed or [0]
     if (out and len(out) != len(seeds)) or (checkpoint and len(seeds) > 1):
         raise ConfigError("give one --out for each --seed, and --checkpoint only with one seed.")
@@ -224,7 +223,7 @@ def train(
         place, places[seed_] = out[number] if out else place, checkpoint or saved
         try:
             record = run_one(config, cell, settings, preset, place, places[seed_], device=device,
-                         precision=precision, fresh=fresh, keep=len(runs) > 1)  # fmt: skip
+                         fresh=fresh, keep=len(runs) > 1)  # fmt: skip
         except UserError as error:  # the other seeds have their chance
             print(f"eowm: {error}", file=sys.stderr)
             failed.append(error)
@@ -289,7 +288,7 @@ def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
         f"trained {timing.train_seconds:.0f} s ({timing.images_per_second:,.0f} images/s), "
         f"evaluated {timing.eval_seconds:.0f} s, peak {timing.peak_memory_bytes / 2**20:,.0f} MiB, "
         f"{record.environment.get('threads')} threads on {record.environment.get('device')}, "
-        f"products in {' and '.join(record.precisions)}"
+        f"products in {record.settings.precision}"
     )
 
 

@@ -68,7 +68,8 @@ def test_rounded_products_are_in_the_record(cache, tmp_path) -> None:
         assert f"products in {out.stem}" in " ".join(run(cache, "show", out).stdout.split())
     plain, rounded = (json.loads(out.read_text()) for out in outs)
     assert plain["cell"]["table"] == "other"
-    assert plain["settings_hash"] == rounded["settings_hash"]  # the same run, computed otherwise
+    assert plain["settings_hash"] != rounded["settings_hash"]
+    assert rounded["settings"] == plain["settings"] | {"precision": "bfloat16"}
     assert plain["curves"] != rounded["curves"]
     assert "float16" in run(cache, "train", "a", "b", "--precision", "half").stderr
 

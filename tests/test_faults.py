@@ -15,7 +15,7 @@ import yaml
 from eowm import cli, paths, records
 from eowm.data import store
 from eowm.paths import CHECKOUT
-from eowm.settings.run import OPTIONS
+from eowm.settings.options import options_of
 from eowm.training.checkpoint import Checkpoint
 
 CELL = "table2/shuffled-mnist-3/finetune"
@@ -311,7 +311,7 @@ def test_a_record_of_other_settings_is_stale_and_never_comparable(
     recorded, eowm, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(paths.ROOT)
-    monkeypatch.setattr(OPTIONS["eowm"], "version", 99)  # as if its code had changed
+    monkeypatch.setattr(options_of("eowm"), "version", 99)  # as if its code had changed
     assert eowm(*COLLECT)[0] == 0
     lines = (paths.ROOT / "results.csv").read_text().splitlines()
     line = next(line for line in lines if "w2-0.10,0,complete" in line)

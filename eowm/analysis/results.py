@@ -122,7 +122,7 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
         "standin": standin,
         "stale": stale,
         "selection": record.settings.training.selection,
-        "precision": " ".join(record.precisions),
+        "precision": record.settings.precision,
         "in_grid": in_grid,
         **{key: record.environment.get(key) for key in ("commit", "python", "torch", "device")},
         "path": _shown(path),
@@ -187,7 +187,8 @@ def _stale(record: Record, config: Config) -> bool:
     run = record.cell
     try:
         cell = Cell(run.table, run.scenario, run.method, run.variant)
-        return config.resolve(cell, run.seed, run.preset).hash() != record.settings_hash
+        own = {"precision": record.settings.precision}  # a cell accepts either
+        return config.resolve(cell, run.seed, run.preset, own).hash() != record.settings_hash
     except (ConfigError, KeyError):
         return True
 

@@ -45,5 +45,6 @@ def of_run(config: Config, cell: Cell, seed: int, preset: str) -> Run:
     if not record.complete:
         why = record.status.removeprefix("failed: ")
         return Run(cell, seed, "failed", why, seconds, machine, commit)
-    current = config.resolve(cell, seed, preset).hash() == record.settings_hash
+    own = {"precision": record.settings.precision}  # a cell accepts either
+    current = config.resolve(cell, seed, preset, own).hash() == record.settings_hash
     return Run(cell, seed, "done" if current else "stale", "", seconds, machine, commit)

@@ -20,7 +20,6 @@ from eowm.settings.run import RunSettings
 
 
 class Method:
-    name: ClassVar[str]
     pools_tasks: ClassVar[bool] = False  # True: learn all tasks at once (joint training)
 
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
@@ -41,7 +40,7 @@ class Method:
         """Learn from one batch; `progress` ∈ [0, 1) is the fraction of the task that is done."""
         self.net.train()
         self.optimiser.zero_grad()
-        loss = self.loss(x, y)
+        loss = self.objective(self.net(x), x, y)
         loss.backward()
         self.adjust_gradients(progress)
         if self.training.clip_norm is not None:
@@ -69,8 +68,9 @@ class Method:
 
     # --- what a method may override --------------------------------------------------------
 
-    def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        loss = F.cross_entropy(self.net(x), y)
+    def objective(self, logits: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        """What a step lowers, from the logits of the batch; a method may add terms to it."""
+        loss = F.cross_entropy(logits, y)
         if self.training.norm_penalty:
             norms = sum(weight.norm() for weight in self.weights)
             loss = loss + self.training.norm_penalty * norms

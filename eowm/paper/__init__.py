@@ -31,11 +31,6 @@ def table3() -> pd.DataFrame:
     return pd.read_csv(FOLDER / "table3.csv")
 
 
-def methods() -> dict[str, dict[str, Any]]:
-    """By method: source, text and equations, for the report."""
-    return _yaml("methods.yaml")
-
-
 def origins() -> dict[str, dict[str, str]]:
     """By section of config.yaml and setting: paper, published code, or ours."""
     return _yaml("origins.yaml")

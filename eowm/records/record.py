@@ -101,11 +101,6 @@ class Record(Strict):
         return [*self.environment.get("earlier", []), self.environment]
 
     @property
-    def precisions(self) -> list[str]:
-        """Of the products of layers in training; several where a run went on with another."""
-        return sorted({part.get("precision", "float32") for part in self.environments})
-
-    @property
     def complete(self) -> bool:
         return self.status == "complete"
 

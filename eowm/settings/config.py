@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from eowm import paths
 from eowm.errors import ConfigError, nearest
 from eowm.settings.cells import Cell
+from eowm.settings.options import Strict, known_methods, options_of, use_file
+from eowm.settings.overlay import Overlay, overlay_model
 from eowm.settings.run import (
-    OPTIONS,
+    CORE_VERSION,
     Budget,
     Limits,
     Net,
-    Overlay,
     Precision,
     RunSettings,
-    Strict,
     Training,
 )
 
@@ -53,9 +53,6 @@ class DataConfig(Strict):
     source: Literal["auto", "local", "official", "registry", "standin"] = Field(
         "auto", description="one source, or auto: all in this order until one serves"
     )
-    folder: str | None = Field(
-        None, description="local folder in torchvision's layout; EOWM_DATA_DIR wins over it"
-    )
 
 
 class Cost(Strict):
@@ -70,12 +67,12 @@ class Cost(Strict):
 
 
 class Jobs(Strict):
-    """How runs become jobs of a scheduler: none of it makes a record stale. `precision` changes
-    numbers, `threads` their last bits."""
+    """How runs become jobs of a scheduler: none of it makes a record stale. `precision` is the
+    setting of runs that are trained now; a cell accepts either. `threads` change last bits."""
 
     threads: int = Field(1, gt=0, description="CPU threads of a run")
     precision: Precision = Field(
-        "float32", description="of the products of layers in training; records and tables tell it"
+        "float32", description="of the products of layers in training; tables mark bfloat16"
     )
     seeds_per_job: int = Field(
         1, gt=0, description="seeds of one cell that share a job, one after the other"
@@ -112,12 +109,17 @@ class Variant(Strict):
     """A reading or regime of a method: what differs from its default."""
 
     title: str = Field(description="name in tables and figures")
-    settings: Overlay = Field(Overlay(), description="in every scenario")
+    settings: Overlay = Field({}, description="in every scenario")
     families: dict[str, Overlay] = Field({}, description="in one family")
 
 
 class MethodConfig(Variant):
     """One method: its title, its settings, its variants."""
+
+    title: str = Field("", description="name in tables and figures; else the method's in capitals")
+    file: str | None = Field(
+        None, description="where its code is, if not in eowm/methods; relative to the project"
+    )
 
     variants: dict[Name, Variant] = Field({}, description="named variants, `method:variant`")
 
@@ -134,7 +136,7 @@ class Table(Strict):
 
 class PresetFamily(Strict):
     limits: Limits = Field(Limits(), description="how runs shrink")
-    settings: Overlay = Field(Overlay(), description="what else differs")
+    settings: Overlay = Field({}, description="what else differs")
     methods: dict[str, Overlay] = Field({}, description="what else differs in one method")
 
 
@@ -164,17 +166,22 @@ class Config(Strict):
     presets: dict[Name, Preset] = Field(description="budgets")
     jobs: Jobs = Field(description="how runs become jobs")
 
-    @field_validator("methods", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _have_options(cls, methods: Any) -> Any:
+    def _find_methods(cls, values: Any) -> Any:
         """First of all: without its options every setting of a method is an unknown key."""
-        for name in methods if isinstance(methods, Mapping) else ():
-            if name not in OPTIONS:
-                raise ValueError(
-                    f"method '{name}' has no options{nearest(name, OPTIONS)}: add a class to "
-                    "OPTIONS in eowm/settings.py (CONTRIBUTING.md)"
-                )
-        return methods
+        methods = values.get("methods") if isinstance(values, Mapping) else None
+        if not isinstance(methods, Mapping):
+            return values
+        entries = {name: {} if entry is None else entry for name, entry in methods.items()}
+        for name, entry in entries.items():
+            if not isinstance(entry, Mapping):
+                continue
+            entries[name] = {"title": str(name).upper(), **entry}
+            if isinstance(file := entry.get("file"), str):
+                use_file(str(name), Path(file))
+            options_of(str(name))
+        return {**values, "methods": entries}
 
     @model_validator(mode="after")
     def _names_exist(self) -> "Config":
@@ -200,7 +207,7 @@ class Config(Strict):
             for row in self.jobs.costs[dataset].keys() - {"default"}:
                 name, _, variant_name = row.partition(":")
                 where = f"jobs.costs.{dataset}.{row}"
-                _known(name, OPTIONS, f"{where}: method")
+                _known(name, known_methods(), f"{where}: method")
                 if variant_name:
                     _known(name, self.methods, f"{where}: method")
                     _known(variant_name, self.methods[name].variants, f"{where}: variant")
@@ -281,7 +288,7 @@ class Config(Strict):
 
     def places(self, cell: Cell, preset: str) -> dict[str, str]:
         """Setting → the section of config.yaml that its value comes from."""
-        return {key: where for where, layer in self.layers(cell, preset) for key in _given(layer)}
+        return {key: where for where, layer in self.layers(cell, preset) for key in layer or ()}
 
     def resolve(
         self, cell: Cell, seed: int, preset: str, overrides: Mapping[str, Any] | None = None
@@ -290,9 +297,11 @@ class Config(Strict):
         family_name, _, tasks = cell.scenario.rpartition("-")
         family = self.families[family_name]
         shrink = self.presets[preset].families.get(family_name, PresetFamily())
-        layers = [*self.layers(cell, preset), ("--set", overrides)]
+        given = dict(overrides or {})
+        precision = given.pop("precision", "float32")
+        layers = [*self.layers(cell, preset), ("--set", given)]
         net, training, options = _merge(cell.method, layers)
-        if shrink.limits.epochs and "epochs" not in (overrides or {}):
+        if shrink.limits.epochs and "epochs" not in given:
             training["epochs"] = min(training["epochs"], shrink.limits.epochs)
         try:
             return RunSettings(
@@ -307,14 +316,23 @@ class Config(Strict):
                 training=training,
                 limits=shrink.limits,
                 options=options,
-                method_version=OPTIONS[cell.method].version,
+                method_version=options_of(cell.method).version,
+                precision=precision,
+                core_version=CORE_VERSION,
             )
         except ValidationError as error:
             raise ConfigError(f"{cell.name}: {_sentences(error)}") from None
 
 
-def load_config(path: Path | None = None, overlay: Mapping[str, Any] | None = None) -> Config:
-    """Read and check `config.yaml`; `overlay` replaces top-level keys such as `preset`."""
+def load_config(
+    path: Path | None = None,
+    overlay: Mapping[str, Any] | None = None,
+    method_file: Path | None = None,
+) -> Config:
+    """Read and check `config.yaml`; `overlay` replaces top-level keys such as `preset`.
+
+    `method_file` adds a method, named as its file: `my_idea.py` is `my-idea`.
+    """
     path = path or paths.CONFIG
     try:
         text = path.read_text()  # of the workflow's jobs, JSON, which is read much faster
@@ -325,7 +343,12 @@ def load_config(path: Path | None = None, overlay: Mapping[str, Any] | None = No
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if not isinstance(values, Mapping):
         raise ConfigError(f"{path} must hold keys and values, not a {type(values).__name__}.")
-    return parse_config({**values, **(overlay or {})}, str(path.name))
+    values = {**values, **(overlay or {})}
+    if method_file:
+        name, methods = method_file.stem.replace("_", "-"), values.get("methods") or {}
+        entry = {**(methods.get(name) or {}), "file": str(method_file.absolute())}
+        values["methods"] = {**methods, name: entry}
+    return parse_config(values, str(path.name))
 
 
 def parse_config(values: Mapping[str, Any], source: str = "config.yaml") -> Config:
@@ -365,12 +388,15 @@ def parse_value(text: str) -> Any:
 
 
 def config_schema() -> str:
-    """JSON schema of `config.yaml` with a description per key, for Snakemake's `validate`."""
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return json.dumps(dialect | Config.model_json_schema(), indent=1, sort_keys=True) + "\n"
+    """JSON schema of `config.yaml` with a description per key."""
+    schema = Config.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["$defs"]["Overlay"] = overlay_model().model_json_schema()
+    text = json.dumps(schema, indent=1, sort_keys=True) + "\n"
+    return text.replace('"$comment": "Overlay"', '"$ref": "#/$defs/Overlay"')
 
 
-Layer = tuple[str, Any]  # where it stands in the config, and its Overlay or mapping
+Layer = tuple[str, Mapping[str, Any] | None]  # where it stands in the config, and its settings
 
 
 def _merge(method: str, layers: list[Layer]) -> tuple[dict, dict, dict]:
@@ -379,11 +405,11 @@ def _merge(method: str, layers: list[Layer]) -> tuple[dict, dict, dict]:
     models: dict[str, type[Strict]] = {
         "net": Net,
         "training": Training,
-        "options": OPTIONS[method],
+        "options": options_of(method),
     }
     home = {key: name for name, model in models.items() for key in model.model_fields}
     for where, layer in layers:
-        for key, value in _given(layer).items():
+        for key, value in (layer or {}).items():
             if key not in home:
                 place = f"{where} {key}" if where == "--set" else f"{where}.{key}"
                 raise ConfigError(f"{place} is not a setting of {method}{nearest(key, home)}.")
@@ -392,12 +418,6 @@ def _merge(method: str, layers: list[Layer]) -> tuple[dict, dict, dict]:
                 value = section[key] | value
             section[key] = value
     return sections["net"], sections["training"], sections["options"]
-
-
-def _given(layer: Any) -> dict[str, Any]:
-    if layer is None:
-        return {}
-    return dict(layer) if isinstance(layer, Mapping) else layer.model_dump(exclude_unset=True)
 
 
 def _known(name: str, names: Any, what: str) -> None:
@@ -420,7 +440,7 @@ def _sentences(error: ValidationError) -> str:
 
 def _all_keys() -> set[str]:
     models: tuple[type[Strict], ...] = (
-        Config, DataConfig, Family, MethodConfig, Table, Preset, PresetFamily, Limits, Overlay,
-        Jobs, Cost,
+        Config, DataConfig, Family, MethodConfig, Table, Preset, PresetFamily, Limits,
+        overlay_model(), Jobs, Cost,
     )  # fmt: skip
     return {key for model in models for key in model.model_fields}

@@ -103,7 +103,7 @@ class Loop:
         return state
 
     def _tell_surroundings(self) -> None:
-        """Code, machine, threads, precision; a run may go on with others than it began with."""
+        """Code, machine, threads: a run may resume with others than it began with."""
         now, earlier = self.environment, self.state.made_with
         if now in earlier[-1:]:
             return
@@ -112,7 +112,7 @@ class Loop:
             other = [
                 f"{key} {last.get(key)} → {new}" for key, new in now.items() if last.get(key) != new
             ]
-            self.reporter.line(f"goes on otherwise than before: {', '.join(other)}")
+            self.reporter.line(f"resumes under changed conditions: {', '.join(other)}")
         earlier.append(now)
 
     # --- one epoch -------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from eowm.jobs import devices, holds
 from eowm.records.metrics import all_metrics
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
-from eowm.settings.run import Precision, RunSettings
+from eowm.settings.options import outside_files
+from eowm.settings.run import RunSettings
 from eowm.training import memory
 from eowm.training.checkpoint import Checkpoint
 from eowm.training.loop import Loop, State, seed_everything
@@ -37,7 +38,6 @@ def run(
     checkpoint: Path,
     *,
     device: str = "auto",
-    precision: Precision = "float32",
     fresh: bool = False,
     keep: bool = False,
 ) -> records.Record:
@@ -57,8 +57,7 @@ def run(
             record = _finished(out, settings, data)
         if record is None:
             with device_of_run(device, config.jobs.runs_per_gpu) as where:
-                record = train(config, cell, settings, preset, device=where, precision=precision,
-                               checkpoint=saved)  # fmt: skip
+                record = train(config, cell, settings, preset, device=where, checkpoint=saved)
         if keep:
             records.write(record, paths.finished(checkpoint))
         records.write(record, out)
@@ -102,7 +101,6 @@ def train(
     preset: str,
     *,
     device: str = "auto",
-    precision: Precision = "float32",
     checkpoint: Checkpoint | None = None,
     quiet: bool = False,
     first_tasks: int | None = None,
@@ -112,7 +110,7 @@ def train(
     With `first_tasks`, the run stops after so many tasks (for choosing settings).
     """
     where = torch.device(pick_device(device))
-    made_with = environment(where, precision)  # now: the files may change while the run goes on
+    made_with = environment(where)  # now: the files may change while the run goes on
     arrays, manifest = store.load(
         settings.dataset, paths.DATA, allow_standin=config.presets[preset].standin
     )
@@ -123,7 +121,7 @@ def train(
     title = f"{cell.name} seed {settings.seed}"
     with Reporter(title, settings.tasks, settings.training.epochs, quiet) as reporter:
         loop = Loop(method, stream, settings, reporter, checkpoint, first_tasks, made_with)
-        with products_in(precision):
+        with products_in(settings.precision):
             state = loop.run()
     return records.Record(
         schema_version=records.SCHEMA_VERSION,
@@ -185,14 +183,13 @@ def environments(made_with: list[dict[str, Any]]) -> dict[str, Any]:
     return last | {"earlier": earlier} if earlier else last
 
 
-def environment(device: torch.device, precision: Precision = "float32") -> dict[str, Any]:
+def environment(device: torch.device) -> dict[str, Any]:
     on_gpu = device.type == "cuda"
     return {
         "python": platform.python_version(),
         "torch": str(torch.__version__),  # a checkpoint holds plain types only
         "device": torch.cuda.get_device_name(device) if on_gpu else _processor(),
         "threads": torch.get_num_threads(),
-        "precision": precision,
         "cores": os.cpu_count(),
         "system": platform.system(),
         "commit": _commit(),
@@ -203,7 +200,8 @@ def environment(device: torch.device, precision: Precision = "float32") -> dict[
 def _code() -> str:
     """A checksum of what trains: it tells edits apart that no commit names."""
     drawing = paths.PACKAGE / "analysis"
-    return paths.checksum(f for f in paths.PACKAGE.rglob("*.py") if drawing not in f.parents)
+    inside = [f for f in paths.PACKAGE.rglob("*.py") if drawing not in f.parents]
+    return paths.checksum([*inside, *outside_files()])
 
 
 def _processor() -> str:

@@ -1,8 +1,7 @@
 """Records for the whole of Table 2: eight methods, three references, eight scenarios, all seeds.
 
-The accuracies are made up, but of the size and shape that real ones have, and methods that have
-no code yet take the settings of fine-tuning: the figures must be readable before the last cell
-is trained.
+The accuracies are made up, but of the size and shape that real ones have: the figures
+must be readable before the last cell is trained.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from conftest import Matrix, make_record, store
 
 from eowm import paths
 from eowm.settings.config import Config, parse_config
-from eowm.settings.run import OPTIONS, FinetuneOptions
 
 METHODS = ("ewc", "pgma", "ogd", "ogd-plus", "owm", "er-mir", "ae-mir", "eowm")
 REFERENCES = ("finetune", "joint", "owm:matched")
@@ -30,7 +28,6 @@ COST = {"ewc": (1.4, 1.2), "pgma": (6, 1.8), "ogd": (3, 2.5), "ogd-plus": (3.4, 
 def full_config() -> Config:
     values = yaml.safe_load(paths.CONFIG.read_text())
     for name in METHODS:
-        OPTIONS.setdefault(name, FinetuneOptions)
         values["methods"].setdefault(name, {"title": name.upper()})
     table = values["tables"]["table2"]
     table |= {"methods": list(METHODS), "references": list(REFERENCES)}

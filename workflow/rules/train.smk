@@ -1,7 +1,8 @@
 # One training rule per cell of the tables, with the seed as its wildcard, and one target per cell.
 #
 # `settings` makes a finished cell run again when a setting or the version of its method changes,
-# and only then: comments and refactorings in the package are not seen. Checkpoints are no outputs,
+# and only then: comments and refactorings in the package are not seen. It is the hash at float32:
+# jobs take `jobs.precision` from the config, and a finished cell is kept in either. Checkpoints are no outputs,
 # because Snakemake deletes outputs before a rerun; an interrupted run continues from its own.
 
 for cell in CELLS:
@@ -32,11 +33,10 @@ for cell in CELLS:
                 settings=CONFIG.resolve(cell, 0, PRESET).hash(),
                 runs=runs_of,
                 device=device_of,
-                precision=precision_of,
             shell:
                 "python -m eowm train {params.scenario} {params.row} --table {params.table}"
                 " {params.runs} --threads {threads} --device {params.device}"
-                " --precision {params.precision} > {log} 2>&1"
+                " > {log} 2>&1"
 
     rule:
         name:

@@ -1,14 +1,4 @@
-"""Enhanced Orthogonal Weights Modification (Li et al., 2021): the method this project is about.
-
-Beside OWM's P, which knows the inputs, each layer has Q_ort, which knows the weights (Eq. 4):
-Q_ort = (I + Σ wwᵀ/β)⁻¹ and Q = I − Q_ort. A gradient G becomes (Eqs. 7 and 8)
-
-    G (c1 I + c2 Q) P        if the new task is similar to the old ones (P_s),
-    G (c1 I + c2 Q_ort) P    if it is not (P_ds),
-
-with P acting last: the other order, Eq. 8 taken literally, lets Q leak into protected directions.
-The paper's text, the published code and what can work differ; every reading is a setting.
-"""
+"""How it learns; the equations are in `eowm/__init__.py`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,13 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from eowm.data.streams import Task
-from eowm.methods.owm import OWM, scheduled
+from eowm.methods.owm.method import OWM, scheduled
 from eowm.settings.run import RunSettings
 
 
 class EOWM(OWM):
-    name = "eowm"
-
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
         self.weight_space = self._new_projectors()  # Q_ort of each layer

@@ -1,20 +1,4 @@
-"""AE-MIR: replay from a memory of codes behind an autoencoder (Aljundi et al., 2019, "hybrid").
-
-The autoencoder learns in every epoch of a task, the classifier in the last one only. From the
-second task on, every batch is joined by replayed images: codes of earlier tasks, decoded by the
-copy of the autoencoder that was made when the last task ended. They are drawn at random while the
-autoencoder learns alone. When the classifier learns, too, they are found by interference:
-
-1. encode the batch with that copy, and move the codes by one step of gradient ascent to where the
-   classifier after a virtual step on the batch most disagrees with its own copy;
-2. of the candidates drawn from memory, take the one nearest to each; repeat them to fill a batch.
-
-The classifier then sees reconstructions only, and at test every image is autoencoded first.
-
-Ours: copies are made, and kept codes encoded anew, at a task's end (the published code does it
-after every epoch: more copies, more drift). Whatever is stored, shown to the classifier, copied or
-tested comes from evaluation mode: batch normalisation then does not depend on a batch's company.
-"""
+"""How it learns; the equations are in `ae_mir/__init__.py`."""
 
 import copy
 from collections.abc import Mapping
@@ -42,8 +26,6 @@ CHUNK = 500  # codes encoded anew at once
 
 
 class AEMIR(Method):
-    name = "ae-mir"
-
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
         if self.training.norm_penalty or self.training.clip_norm:

@@ -1,17 +1,4 @@
-"""Orthogonal Gradient Descent (Farajtabar, Azizan, Mott, Li, 2020).
-
-At the end of a task, gradients of the network's outputs (logits, not losses) at some of its images
-are kept. While a later task is learnt, each batch's gradient loses its component in their span, so
-that to first order those outputs do not change. Which outputs of an image are kept:
-
-- `gtl`: the logit of its label (what the paper's experiments use),
-- `ave`: the mean of all logits,
-- `all`: every logit.
-
-A step moves the weights of a linear layer by −η g + η Jᵀc with c = K⁺ J g. The second part has the
-size of the layer and costs most of a step, so it is put off: steps add up J g alone, a layer's
-outputs are corrected by what Jᵀc would add to them, and it is multiplied out once in `LAZY` steps.
-"""
+"""How it learns; the equations are in `ogd/__init__.py`."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -32,8 +19,6 @@ LAZY = 64  # steps whose projections are multiplied out at once
 
 
 class OGD(Method):
-    name = "ogd"
-
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
         if self.training.norm_penalty:
@@ -126,17 +111,8 @@ class OGD(Method):
     def _keep(self, x: Tensor, y: Tensor) -> None:
         for images, labels in zip(x.split(CHUNK), y.split(CHUNK), strict=True):
             with output_gradients(self.net, images) as (logits, backward):
-                for outputs in self._chosen_outputs(logits, labels):
-                    backward(outputs)
-                    self.span.extend(*self._captured())
-
-    def _chosen_outputs(self, logits: Tensor, labels: Tensor) -> list[Tensor]:
-        choices = {
-            "gtl": lambda: [logits.gather(1, labels[:, None])[:, 0]],
-            "ave": lambda: [logits.mean(1)],
-            "all": lambda: list(logits.unbind(1)),
-        }
-        return choices[self.options.outputs]()
+                backward(logits.gather(1, labels[:, None])[:, 0])
+                self.span.extend(*self._captured())
 
     def _captured(self) -> tuple[dict[str, tuple[Tensor, Tensor]], dict[str, Tensor]]:
         """What the taps hold: factors of linear layers, explicit gradients of convolutions."""

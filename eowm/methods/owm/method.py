@@ -1,14 +1,4 @@
-"""Orthogonal Weights Modification (Zeng, Chen, Cui, Yu, 2019), as its published code computes it.
-
-For every batch of every task, the first one included, and for each layer (Eqs. 1 and 2):
-
-1. P ← (P⁻¹ + x̄x̄ᵀ/α)⁻¹ with the batch's mean input x̄ (convolutions: the patches of the mean map);
-2. the gradient G (outputs × inputs) becomes G P, with the P that already knows this batch
-   (`updates: after` swaps the two steps).
-
-α is the scenario's: constant, or falling geometrically over each task. The variant `owm:matched`
-also scales the gradient by EOWM's c1: the control that isolates EOWM's other term.
-"""
+"""How it learns; the equations are in `owm/__init__.py`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,14 +9,12 @@ from torch import Tensor, nn
 from eowm.algebra.projection import Projector, geometric, mean_input, mean_map, mean_patches
 from eowm.data.streams import Task
 from eowm.methods.base import Method, Tap
-from eowm.methods.coefficients import Coefficients
+from eowm.methods.owm.coefficients import Coefficients
 from eowm.nets.classifier import Layer, layers, padded_on_all_sides
 from eowm.settings.run import RunSettings
 
 
 class OWM(Method):
-    name = "owm"
-
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
         self.layers = dict(layers(net))

@@ -1,14 +1,4 @@
-"""ER-MIR: experience replay with maximally interfered retrieval (Aljundi et al., 2019).
-
-From the second task on, for every batch with gradient g:
-
-1. draw candidates among the kept images of earlier tasks;
-2. score each by how much its loss would grow by the virtual step θ − ηg;
-3. take the SGD step on the mean loss of the batch plus the mean loss of the highest-scored ones.
-
-Kept images are a reservoir sample of the stream; each image is offered once, in a task's first
-epoch.
-"""
+"""How it learns; the equations are in `er_mir/__init__.py`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,8 +15,6 @@ from eowm.settings.run import RunSettings
 
 
 class ERMIR(Method):
-    name = "er-mir"
-
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
         self.memory = Reservoir(self.options.memory)
@@ -39,8 +27,7 @@ class ERMIR(Method):
     def observe(self, x: Tensor, y: Tensor, progress: float) -> Tensor:
         loss = super().observe(x, y, progress)
         if progress < 1 / self.training.epochs:  # the first epoch
-            no_loss_yet = torch.full(y.shape, torch.inf, device=y.device)
-            self.memory.add(self.task, x=x, y=y, best=no_loss_yet)
+            self.memory.add(self.task, x=x, y=y)
         return loss
 
     def adjust_gradients(self, progress: float) -> None:
@@ -59,13 +46,13 @@ class ERMIR(Method):
         return candidates[self.interference(candidates).topk(self.options.retrieved).indices]
 
     def interference(self, slots: Tensor) -> Tensor:
-        """Loss after the virtual step minus loss before it, or minus the lowest one so far.
+        """Loss after the virtual step minus loss before it.
 
         In evaluation mode no dropout blurs the difference. The published code scores in training
         mode (`scores: training`), where batch normalisation goes by the candidates themselves and
         not by its running statistics, which lag behind.
         """
-        x, y, best = (self.memory.columns[name] for name in ("x", "y", "best"))
+        x, y = self.memory.columns["x"], self.memory.columns["y"]
         virtual = {
             name: parameter - self.training.learning_rate * parameter.grad
             for name, parameter in self.net.named_parameters()
@@ -77,8 +64,6 @@ class ERMIR(Method):
         logits = functional_call(self.net, virtual | copies, (x[slots],))
         after = F.cross_entropy(logits, y[slots], reduction="none")
         self.net.train()
-        if self.options.score_against == "best":
-            before = best[slots] = torch.minimum(before, best[slots])
         return after - before
 
     def state_dict(self) -> dict[str, Any]:

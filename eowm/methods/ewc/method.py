@@ -1,14 +1,4 @@
-"""Elastic Weight Consolidation (Kirkpatrick et al., 2017); online form: Schwarz et al. (2018).
-
-Learning a task minimises CE + ½ λ Σⱼ Σᵢ Fⱼᵢ (θᵢ − θ*ⱼᵢ)², one quadratic for each earlier task j.
-Fⱼ is the diagonal Fisher information at θ*ⱼ over the model's own label distribution:
-F = E_x Σ_y p(y|x) (∂ log p(y|x)/∂θ)², exact for few classes, with one sampled label for many.
-
-All quadratics together are one: their gradient is A (θ − θ*) − b with A = Σ Fⱼ, where θ* is the
-latest anchor and b collects what the earlier anchors differ from it. So memory does not grow with
-tasks. The penalty takes an implicit step, θ ← θ − s (A (θ − θ*) − b)/(1 + s A), stable for every λ.
-With s = λ · rate/(1 − momentum) it rests where the gradient of the whole loss is zero.
-"""
+"""How it learns; the equations are in `ewc/__init__.py`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,8 +15,6 @@ FISHER_BATCH = 500
 
 
 class EWC(Method):
-    name = "ewc"
-
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
         self.taps = {name: Tap(layer) for name, layer in layers(net)}
@@ -48,7 +36,7 @@ class EWC(Method):
     def _consolidate(self, fisher: dict[str, Tensor]) -> None:
         for name, layer in layers(self.net):
             if self.options.online:  # one quadratic, around the latest weights only
-                self.precision[name].mul_(self.options.decay).add_(fisher[name])
+                self.precision[name].add_(fisher[name])
                 self.pull[name].zero_()
             else:
                 drift = self.anchor[name] - layer.weight

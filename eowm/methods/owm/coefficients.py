@@ -16,7 +16,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from eowm.data.streams import Task
-from eowm.settings.run import OwmOptions, RunSettings
+from eowm.methods.owm import Options
+from eowm.settings.run import RunSettings
 
 SAMPLE = {"image-means": 1000, "pixels": 500}  # images a task, as in the published code
 
@@ -24,7 +25,7 @@ SAMPLE = {"image-means": 1000, "pixels": 500}  # images a task, as in the publis
 class Coefficients:
     """Knows the similarity of the current task to the one before it."""
 
-    def __init__(self, options: OwmOptions, settings: RunSettings) -> None:
+    def __init__(self, options: Options, settings: RunSettings) -> None:
         self.options = options
         self.tasks = settings.tasks
         self.epochs = settings.training.epochs

@@ -1,9 +1,4 @@
-"""OGD+ (Bennani, Doan, Sugiyama, 2020): OGD with gradients that do not go stale.
-
-Some images of each task are kept. At every task's end the gradients of all of them, old and new,
-are taken anew at the present weights. `replace` (the published code) forgets the earlier
-gradients, `add` (the paper) keeps them too.
-"""
+"""How it learns; the equations are in `ogd_plus/__init__.py`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,13 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from eowm.algebra.projection import GradientSpan
-from eowm.methods.ogd import OGD
+from eowm.methods.ogd.method import OGD
 from eowm.settings.run import RunSettings
 
 
 class OGDPlus(OGD):
-    name = "ogd-plus"
-
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:
         super().__init__(net, settings)
         self.images: list[Tensor] = []

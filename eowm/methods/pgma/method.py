@@ -1,17 +1,4 @@
-"""PGMA: Parameter Generation and Model Adaptation (Hu et al., ICLR 2019).
-
-Three nets: an autoencoder (encoder E, decoder D) whose codes z follow N(0, I); a generator f that
-makes weights from a code; and a solver S. An image is classified by S(x; f(E(x))): a part of the
-last layer's weights is made for this image alone.
-
-At the end of a task a bank of images x' = D'(z) is drawn from the autoencoder as it is then; a
-prime marks what belongs to the nets of that moment. While the next task is learnt, every step also
-replays some of them: E and D keep z ↔ x', and the new solver answers x' as the old one did.
-
-Losses, their weights and the order of the steps are those of the published code. Not taken over:
-20 epochs for the last task instead of 5, and the encoder's pre-training, which ends after one step
-(its loss starts at 1/64, below the threshold of 0.1).
-"""
+"""How it learns; the equations are in `pgma/__init__.py`."""
 
 import copy
 from collections.abc import Mapping
@@ -57,7 +44,6 @@ class Replay:
 class PGMA(Method):
     """`net` holds everything that learns, so the selection of an epoch covers all of it."""
 
-    name = "pgma"
     net: AdaptiveNet
 
     def __init__(self, net: nn.Module, settings: RunSettings) -> None:

@@ -1,0 +1,107 @@
+"""CONTRIBUTING's *Try a method*, followed to the letter in a copy of the project."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from eowm.paths import CHECKOUT
+
+COPIED = ["Snakefile", "workflow", "eowm", "config.yaml", "environment.yml", "pyproject.toml"]
+TESTS = ["conftest.py", "training/test_training.py"]
+TRAIN = ["train", "shuffled-mnist-3", "lwf", "--preset", "smoke"]
+COLLECT = ["collect", "--preset", "smoke", "--out", "results.csv"]
+
+
+def blocks(language: str) -> list[str]:
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+class Copy:
+    """The project with the method of CONTRIBUTING, inside of the package or outside."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in COPIED:
+            copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy
+            copy(CHECKOUT / name, folder / name)
+        for name in TESTS:
+            (folder / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(CHECKOUT / "tests" / name, folder / "tests" / name)
+
+    def add(self, file: str) -> None:
+        method, test = blocks("python")
+        self.write(file, method)
+        self.write("tests/methods/test_lwf.py", test)
+
+    def enter(self, **entry: str) -> None:
+        """Its entry in config.yaml, and its row in Table 2."""
+        config = yaml.safe_load((self.folder / "config.yaml").read_text())
+        (text,) = blocks("yaml")
+        config["methods"]["lwf"] = yaml.safe_load(text)["lwf"] | entry
+        config["tables"]["table2"]["references"] += ["lwf", "lwf:strong"]
+        self.write("config.yaml", yaml.safe_dump(config, sort_keys=False))
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def python(self, *arguments: str) -> str:
+        environment = os.environ | {"EOWM_CACHE_DIR": str(self.folder / "data")}
+        for name in ("EOWM_DATA_DIR", "EOWM_CONFIG", "PYTHONPATH"):
+            environment.pop(name, None)
+        done = subprocess.run(
+            [sys.executable, "-m", *arguments],
+            cwd=self.folder, env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def copy(tmp_path) -> Copy:
+    made = Copy(tmp_path)
+    made.python("eowm", "data", "fetch", "mnist", "--source", "standin")
+    return made
+
+
+@pytest.mark.parametrize("file", ["eowm/methods/lwf.py", "my/lwf.py"])
+def test_a_method_is_tried_with_three_files(copy, file) -> None:
+    copy.add(file)
+    copy.enter(**({} if file.startswith("eowm") else {"file": file}))
+    copy.python("pytest", "tests/methods/test_lwf.py")
+    resumed = copy.python("pytest", "tests/training", "-k", "interrupted and lwf")
+    assert "4 passed" in resumed  # two scenarios, two ways to select an epoch
+
+    assert "complete" in copy.python("eowm", *TRAIN)
+    record = copy.folder / "paper_figures/smoke/records/table2/shuffled-mnist-3/lwf/seed0.json"
+    assert json.loads(record.read_text())["settings"]["options"] == {"distillation": 1.0}
+    copy.python("eowm", *COLLECT)
+    with (copy.folder / "results.csv").open() as lines:
+        rows = {(run["row"], run["scenario"]): run for run in csv.DictReader(lines)}
+    assert rows["lwf", "shuffled-mnist-3"]["status"] == "complete"
+    assert rows["lwf", "shuffled-mnist-3"]["stale"] == "False"
+    assert rows["lwf:strong", "shuffled-mnist-3"]["status"] == "not run"
+
+
+def test_a_file_is_tried_without_an_entry(copy) -> None:
+    """The record's checksum of the code covers the file."""
+    copy.add("my/lwf.py")
+    codes = []
+    for remark in ("", "# a remark\n"):
+        copy.write("my/lwf.py", blocks("python")[0] + remark)
+        settings = ["--set", "learning_rate=0.1", "--out", "record.json"]
+        copy.python("eowm", *TRAIN, "--method-file", "my/lwf.py", *settings)
+        record = json.loads((copy.folder / "record.json").read_text())
+        assert record["cell"]["method"] == "lwf"
+        codes.append(record["environment"]["code"])
+    assert codes[0] != codes[1]
