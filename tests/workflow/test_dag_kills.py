@@ -35,7 +35,7 @@ def expected(project) -> dict:
     """The record of a run that nobody disturbs."""
     assert project.eowm("data", "fetch", "mnist").returncode == 0
     out = project.folder / "quiet.json"
-    result = project.eowm("train", "shuffled-mnist-3", "owm", "--out", str(out), "--threads", "1")
+    result = project.eowm("train", CELL, "--out", str(out), "--threads", "1")
     assert result.returncode == 0, result.stdout
     return lasting(out)
 
