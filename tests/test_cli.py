@@ -24,7 +24,8 @@ def cache(tmp_path_factory) -> Path:
 
 
 def environment(cache: Path) -> dict[str, str]:
-    return os.environ | {"EOWM_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1"}
+    ours = {"EOWM_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    return os.environ | ours
 
 
 def run(cache: Path, *arguments: str) -> subprocess.CompletedProcess:

@@ -17,9 +17,12 @@ from eowm.analysis import report
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="chromium or chromedriver is not installed"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (BROWSER and DRIVER), reason="chromium or chromedriver is not installed"
+    ),
+]
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the name W3C WebDriver gives an element's id
 CELL = "table2/cifar10-5/owm"
 ESCAPE = "\ue00c"

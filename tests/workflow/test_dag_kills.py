@@ -16,6 +16,8 @@ from project import SMALL, Project
 
 from eowm.paths import CHECKOUT as ROOT
 
+pytestmark = pytest.mark.slow
+
 CELL = "table2/shuffled-mnist-3/owm"
 TARGET = "table2_shuffled-mnist-3_owm"
 
