@@ -1,7 +1,7 @@
-"""One process a run, and what became of it.
+"""One process per run, and how it ended.
 
 A process that trains holds a lock (`flock`, which the system releases when the process dies,
-however it dies) and keeps a note beside the record to be: who it is, and in the end why it
+however it dies) and keeps a note beside the record's place: who it is, and why it
 failed. A finished run leaves no note. So an outsider can tell running, failed and killed apart.
 """
 
@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 
 from eowm.errors import HoldError, UserError
 
-KILLED = "stopped without a word (killed, out of memory or out of time); a rerun continues it"
+KILLED = "ended without an error message (killed, out of memory or time); a rerun resumes it"
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def hold(lock_file: Path, record: Path, tell: Callable[[str], None]) -> Iterator
 
 
 def failure(record: Path) -> str | None:
-    """Why the last run for a record came to nothing; None if none did, or if one is going on."""
+    """Why the last run for a record failed; None if none did, or if one is running."""
     note = _read(note_path(record))
     if note is None or is_held(Path(note["lock"])):
         return None

@@ -150,7 +150,7 @@ def test_a_cell_opens_its_story_and_gives_the_focus_back(browser, address) -> No
         "Accuracy matrix",
         "c0ffee",
         "published code of OWM",
-        "eowm train cifar10-5 owm --seed 0 --preset paper",
+        "eowm train table2/cifar10-5/owm --seed 0 --preset paper",
     ):
         assert part in text
     assert visible(browser, "#story .matrix td") == 25

@@ -62,7 +62,7 @@ def test_a_killed_process_blocks_nobody_and_is_seen(files, other) -> None:
     other.kill()
     other.wait()
     assert not holds.is_running(record)
-    assert "stopped without a word" in holds.failure(record)
+    assert "ended without an error message" in holds.failure(record)
     with holds.hold(*files, pytest.fail) as waited:
         assert not waited
     assert holds.failure(record) is None

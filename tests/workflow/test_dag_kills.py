@@ -121,7 +121,7 @@ def test_both_killed_and_the_newest_checkpoint_cut_off(project, expected, tmp_pa
     snakemake.wait()
     newest = project.checkpoint(CELL)
     newest.write_bytes(newest.read_bytes()[:1000])
-    assert "stopped without a word" in project.eowm("cells", CELL).stdout
+    assert "ended without an error message" in project.eowm("cells", CELL).stdout
     assert project.make("unlock", "PRESET=smoke").returncode == 0
     result = project.run("snakemake", TARGET, "--cores", "1")
     assert result.returncode == 0, result.stdout
