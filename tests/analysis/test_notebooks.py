@@ -5,7 +5,8 @@ import json
 
 import nbformat
 import pytest
-from conftest import GRID, external_references, fill
+from conftest import GRID, fill
+from pages import external_references
 
 import notebooks
 from eowm import paths

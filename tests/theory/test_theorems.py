@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from conftest import external_references
 from matplotlib import colors
+from pages import external_references
 
 import notebooks
 from eowm import paths
