@@ -1,4 +1,4 @@
-# `make replicate` (everything), `make cell` (one cell again), `make test`.
+# `make replicate` (everything), `make cell` (some cells again), `make test`.
 # Needs python3 >= 3.11 with venv, and make; npm where the official dataset hosts cannot be reached.
 
 PYTHON  ?= python3
@@ -13,7 +13,10 @@ RUN     := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=
 ARGS    ?=
 BENCH   ?= python
 DRY     := $(filter -n --dry-run,$(ARGS))
-SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) $(ARGS) --config preset=$(PRESET)
+# What a user writes reaches recipes through the environment: the shell never runs it.
+export PRESET CELL CELLS SEEDS
+SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) $(ARGS) --config "preset=$$PRESET"
+CHOICE  := $(if $(CELLS),"records=$$CELLS") $(if $(SEEDS),"run_seeds=$$SEEDS")
 EOWM    := $(RUN) python -m eowm
 
 # Snakemake's own lock outlives a kill -9; training has its own, which does not.
@@ -21,10 +24,10 @@ LOCKED  := if ls .snakemake/locks/* >/dev/null 2>&1; then echo "This folder is l
 Snakemake works here, or one was killed; in that case run: make unlock"; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help env replicate cell cells figures test bench graph lint lock unlock clean
+.PHONY: help env replicate cell cells figures test test-all bench graph lint lock unlock clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 	@echo; echo "Variables: PRESET=smoke|quick|tenth|paper (now $(PRESET)), PROFILE=name of a folder in profiles/ (now $(PROFILE))"
 
 env: $(STAMP)  ## create .venv with the locked versions
@@ -35,35 +38,38 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[workflow,dev]'
 	@touch $@
 
-# One failed cell stops nothing: the tables are drawn all the same and show it with its reason,
-# and the last line fails if anything is not done.
-replicate: env  ## everything: data, training, tables, figures, report  [PRESET=quick] [PROFILE=default]
-	$(SNAKE) || { $(LOCKED); $(SNAKE) records=existing -- figures; }
+# A failed cell stops no other: the tables show it with its reason, and the last line fails.
+replicate: env  ## train what is missing, draw everything  [PRESET=quick] [CELLS='table2/cifar10-5/*'] [SEEDS=0-4]
+	$(SNAKE) $(CHOICE) || { $(LOCKED); $(SNAKE) records=existing -- figures; }
 ifeq ($(DRY),)
-	@echo; $(EOWM) outputs --preset $(PRESET)
-	@echo; $(EOWM) cells --check --preset $(PRESET)
+	@echo; $(EOWM) outputs --preset "$$PRESET"
+	@echo; $(EOWM) cells "$$CELLS" --seeds "$$SEEDS" --check --preset "$$PRESET"
 endif
 
-cell: env  ## one cell again from the start, and what depends on it: CELL=table2/cifar10-5/eowm [SEEDS="0 1"]
-	@test -n "$(CELL)" || { echo "Which cell? e.g. make cell CELL=table2/cifar10-5/eowm; \`make cells\` lists all."; exit 2; }
-	files=$$($(EOWM) forget "$(CELL)" --seeds "$(SEEDS)" --preset $(PRESET) $(if $(DRY),--dry-run)) && \
-	    { $(SNAKE) records="$$files" --forcerun $$files -- figures || { $(LOCKED); exit 1; }; }
+cell: env  ## train cells again from the start and redraw: CELL=table2/cifar10-5/eowm [SEEDS=0-4]
+	@test -n "$$CELL" || { echo "Which cell? e.g. make cell CELL=table2/cifar10-5/eowm; \`make cells\` lists all."; exit 2; }
+	@$(if $(DRY),,$(LOCKED))
+	files=$$($(EOWM) forget "$$CELL" --seeds "$$SEEDS" --preset "$$PRESET" $(if $(DRY),--dry-run)) && \
+	    $(SNAKE) "records=$$CELL" $(if $(SEEDS),"run_seeds=$$SEEDS") --forcerun $$files -- figures
 
-cells: env  ## every cell with its state, seconds and command
-	@$(EOWM) cells --preset $(PRESET)
+cells: env  ## list all cells: state, seconds, command
+	@$(EOWM) cells --preset "$$PRESET"
 
-figures: env  ## tables, figures and report from the records at hand, without training
+figures: env  ## draw tables, figures and report from existing records; train nothing
 	$(SNAKE) records=existing -- figures || { $(LOCKED); exit 1; }
-	@$(EOWM) outputs --preset $(PRESET)
+	@$(EOWM) outputs --preset "$$PRESET"
 ifeq ($(PRESET),paper)
 	@$(EOWM) findings
 endif
 
-test: env  ## the test suite
-	$(RUN) python -m pytest -n 2 --dist loadfile
+test: env  ## test every number and interface (minutes)
+	$(RUN) python -m pytest -m "not slow" -n 2 --dist loadfile
+
+test-all: env  ## the rest: Slurm, browser, kills, the whole smoke grid, benchmarks
+	$(RUN) python -m pytest -m slow -n 2 --dist loadfile
 
 # BENCH may be a Python with Avalanche besides (benchmarks/README.md).
-bench: env  ## speed against other forms and against theory, with goals: benchmarks/results.md
+bench: env  ## measure speed: benchmarks/results.md
 	$(RUN) $(BENCH) benchmarks/run.py
 
 graph: env  ## draw docs/rulegraph.md
@@ -77,7 +83,7 @@ lint: env  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
 
-lock: env  ## resolve the versions in pyproject.toml anew into requirements.lock
+lock: env  ## resolve pyproject.toml into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --python-version 3.11 --universal \
 	    --no-header --no-annotate --quiet -o requirements.lock
@@ -85,5 +91,5 @@ lock: env  ## resolve the versions in pyproject.toml anew into requirements.lock
 unlock: env  ## clear Snakemake's lock after a kill
 	$(SNAKE) --unlock
 
-clean:  ## delete checkpoints, logs, results of smoke and quick; keeps data, .venv, other records
+clean:  ## delete checkpoints, logs and the outputs of smoke and quick
 	rm -rf results paper_figures/quick paper_figures/smoke

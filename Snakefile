@@ -21,6 +21,7 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
+include: "workflow/rules/train_functions.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/figures.smk"
 

@@ -23,7 +23,8 @@ from eowm.jobs.costs import SIZE, TEST_IMAGES
 from eowm.settings.config import Config, load_config
 from eowm.settings.options import known_methods
 from eowm.settings.run import Limits, RunSettings
-from eowm.training.loop import Loop, memory, seed_everything
+from eowm.training import memory
+from eowm.training.loop import Loop, seed_everything
 from eowm.training.progress import Reporter
 
 SCENARIOS = {"mnist": "shuffled-mnist-20", "cifar10": "cifar10-5", "cifar100": "cifar100-10"}

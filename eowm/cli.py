@@ -1,19 +1,19 @@
-"""The command line, thin: `eowm cells`, `eowm data`, `eowm train`, `eowm show`, `eowm schema`.
+"""The command line: `eowm cells`, `eowm data`, `eowm train`, `eowm show` and others.
 
 Heavy imports (torch, pandas) stay inside the commands that need them.
 """
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from eowm import paths
-from eowm.errors import ConfigError, HoldError, UserError, nearest
-from eowm.settings.cells import OTHER, Cell
+from eowm.errors import ConfigError, HoldError, UserError
+from eowm.settings.cells import Cell, parse_seeds, select
 from eowm.settings.config import Config, load_config, parse_overrides
 from eowm.settings.run import Precision, RunSettings
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from eowm.jobs.status import Run
 
 app = typer.Typer(
-    help="An open replication of EOWM: train a cell of the paper's tables, and look at it.",
+    help="An open replication of EOWM: train cells of the paper's tables and inspect the results.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-data = typer.Typer(help="Get and check the datasets.", no_args_is_help=True)
+data = typer.Typer(help="Fetch and check datasets.", no_args_is_help=True)
 app.add_typer(data, name="data")
 
 OUTPUTS = {
@@ -37,34 +37,38 @@ OUTPUTS = {
     "records": "records/**/seed*.json",
 }
 
+SELECTION = "Cells, e.g. table2/cifar10-5/owm, or several: 'table2/cifar10-5/*'."
+SelectionArgument = Annotated[list[str] | None, typer.Argument(help=SELECTION)]
+SeedsOption = Annotated[
+    list[str] | None, typer.Option("--seed", "--seeds", help="e.g. 0, 0-4 or 0-4,7.")
+]
 PresetOption = Annotated[str | None, typer.Option(help="smoke, quick, tenth or paper.")]
 
 
 @app.command()
 def cells(
-    wanted: Annotated[str, typer.Argument(help="Only names that start so.")] = "",
+    selection: SelectionArgument = None,
     preset: PresetOption = None,
-    names: Annotated[bool, typer.Option("--names", help="Names only, one a line.")] = False,
+    seeds: SeedsOption = None,
+    names: Annotated[bool, typer.Option("--names", help="Names only, one per line.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Only what is not done; exit code 1 if anything is.")
+        bool, typer.Option("--check", help="Unfinished cells only; exit code 1 if there are any.")
     ] = False,
     status: Annotated[
-        bool, typer.Option("--status", help="How far it is, by scenario: hours spent and left.")
+        bool, typer.Option("--status", help="Progress by scenario: hours spent and left.")
     ] = False,
 ) -> None:
-    """Every cell of the tables: what its runs are, what they took, and how to run it again."""
+    """List cells: the state of their runs, seconds spent, and the command that reruns them."""
     config = load_config()
     preset = _preset(config, preset)
-    shown = [cell for cell in config.cells(preset) if cell.name.startswith(wanted)]
-    if not shown:
-        _refuse_cell(config, wanted)
+    shown = select(config, preset, selection or [])
     if names:
         print("\n".join(cell.name for cell in shown))
         return
 
     from eowm.jobs.status import of_cell
 
-    by_cell = {cell: of_cell(config, cell, preset) for cell in shown}
+    by_cell = {cell: of_cell(config, cell, preset, _seeds(seeds)) for cell in shown}
     if status:
         _console().print(_progress(config, preset, by_cell))
         return
@@ -95,29 +99,30 @@ def cells(
 
 @app.command()
 def forget(
-    name: Annotated[str, typer.Argument(help="e.g. table2/cifar10-5/eowm")],
+    selection: Annotated[list[str], typer.Argument(help=SELECTION)],
     preset: PresetOption = None,
-    seeds: Annotated[str, typer.Option(help='e.g. "0 1"; all of the preset without it.')] = "",
+    seeds: SeedsOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the files.")] = False,
 ) -> None:
-    """Drop what is half done of a cell, so that it starts anew, and print its record files."""
+    """Delete the checkpoints of cells, so that they start over, and print their record files."""
     config = load_config()
     preset = _preset(config, preset)
-    if name not in [cell.name for cell in config.cells()]:
-        _refuse_cell(config, name)
-    cell = config.cell(name)
-    chosen = _seeds(seeds) or config.seeds(cell, preset)
-    files = {seed: paths.record(preset, name, seed) for seed in chosen}
+    runs = [
+        (cell.name, seed)
+        for cell in select(config, preset, selection)
+        for seed in _seeds(seeds) or config.seeds(cell, preset)
+    ]
 
     from eowm.jobs import holds
 
-    for seed, file in files.items():
-        if holds.is_running(paths.ROOT / file):
-            who = holds.holder(paths.ROOT / file)
+    for name, seed in runs:
+        record = paths.ROOT / paths.record(preset, name, seed)
+        if holds.is_running(record):
+            who = holds.holder(record)
             raise HoldError(f"{who} is training {name} seed {seed}; stop it or wait for it.")
-        if not dry_run:
-            paths.forget(paths.ROOT / paths.checkpoint(preset, name, seed))
-    print(*files.values())
+    for name, seed in runs if not dry_run else ():
+        paths.forget(paths.ROOT / paths.checkpoint(preset, name, seed))
+    print(*(paths.record(preset, name, seed) for name, seed in runs))
 
 
 @data.command()
@@ -127,16 +132,16 @@ def fetch(
         str | None, typer.Option(help="auto, local, official, registry or standin.")
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Local folder to look in; also EOWM_DATA_DIR.")
+        Path | None, typer.Option(help="Local folder to search; also EOWM_DATA_DIR.")
     ] = None,
     allow_standin: Annotated[
-        bool, typer.Option("--allow-standin", help="Let synthetic data stand in.")
+        bool, typer.Option("--allow-standin", help="Fall back to synthetic data.")
     ] = False,
     manifest: Annotated[
         Path | None, typer.Option(help="Also write the manifest here (one dataset).")
     ] = None,
 ) -> None:
-    """Get datasets from the first source that serves them, verify and prepare them once."""
+    """Fetch datasets from the first source that has them, verify and prepare them."""
     from eowm.data import store
 
     source = source or load_config().data.source
@@ -156,7 +161,7 @@ def fetch(
 
 @data.command()
 def status() -> None:
-    """What is prepared, and which source served it."""
+    """List prepared datasets and their sources."""
     from eowm.data import store
 
     table = Table("dataset", "source", "origin", "sha256 of the decoded images", box=None)
@@ -170,21 +175,18 @@ def status() -> None:
 
 @app.command()
 def train(
-    scenario: Annotated[str, typer.Argument(help="e.g. cifar10-5")],
-    method: Annotated[str, typer.Argument(help="e.g. owm, or method:variant")],
-    seed: Annotated[list[int] | None, typer.Option(min=0, help="0 without it; repeatable.")] = None,
+    selection: Annotated[list[str], typer.Argument(help=SELECTION)],
+    seeds: SeedsOption = None,
     preset: PresetOption = None,
     out: Annotated[
-        list[Path] | None, typer.Option(help="Record file, one for each seed in their order.")
+        list[Path] | None, typer.Option(help="Record file; one for each run, in their order.")
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")] = "auto",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="key=value, e.g. epochs=3 (repeatable).")
     ] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="Checkpoint file (one seed).")] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start again, whatever a checkpoint says.")
-    ] = False,
+    checkpoint: Annotated[Path | None, typer.Option(help="Checkpoint file (one run).")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore checkpoints.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads.")] = None,
     precision: Annotated[
         Precision | None,
@@ -193,22 +195,22 @@ def train(
     method_file: Annotated[
         Path | None, typer.Option(help="A method of your own: my/lwf.py is the method lwf.")
     ] = None,
-    table: Annotated[
-        str | None, typer.Option(help=f"Table that the cell belongs to; '{OTHER}' for none.")
-    ] = None,
 ) -> None:
-    """Train one cell and write a record for each seed; an interrupted run is continued.
+    """Train cells (seed 0 unless told otherwise) and write one record per run.
 
-    With --set, the record goes to results/<preset>/tried, unless --out says where.
+    An interrupted run resumes from its checkpoint. With --set, the record goes to
+    results/<preset>/tried unless --out names a file, and counts as a reduced budget.
     """
     config = load_config(method_file=method_file)
     preset = _preset(config, preset)
-    cell = _find_cell(config, table, scenario, method)
     overrides = {"precision": precision or config.jobs.precision, **parse_overrides(set_ or [])}
-    seeds = seed or [0]
-    if (out and len(out) != len(seeds)) or (checkpoint and len(seeds) > 1):
-        raise ConfigError("give one --out for each --seed, and --checkpoint only with one seed.")
-    runs = {seed: config.resolve(cell, seed, preset, overrides) for seed in seeds}
+    runs = [
+        (cell, config.resolve(cell, seed, preset, overrides))
+        for cell in select(config, preset, selection)
+        for seed in _seeds(seeds) or (0,)
+    ]
+    if (out and len(out) != len(runs)) or (checkpoint and len(runs) > 1):
+        raise ConfigError("give one --out for each run, and --checkpoint only with one run.")
 
     import torch
 
@@ -216,56 +218,67 @@ def train(
 
     if threads:
         torch.set_num_threads(threads)
-    failed: list[UserError] = []
-    places = {}
-    for number, (seed_, settings) in enumerate(runs.items()):
+    failed = False
+    checkpoints = []
+    for number, (cell, settings) in enumerate(runs):
         place, saved = _places(preset, cell, settings, bool(set_))
-        place, places[seed_] = out[number] if out else place, checkpoint or saved
+        place, saved = out[number] if out else place, checkpoint or saved
+        checkpoints.append(saved)
         try:
-            record = run_one(config, cell, settings, preset, place, places[seed_], device=device,
+            record = run_one(config, cell, settings, preset, place, saved, device=device,
                          fresh=fresh, keep=len(runs) > 1)  # fmt: skip
-        except UserError as error:  # the other seeds have their chance
+        except UserError as error:  # the other runs still get their turn
             print(f"eowm: {error}", file=sys.stderr)
-            failed.append(error)
+            failed = True
         else:
             shown = {k: v for k, v in record.metrics.items() if v is not None}
             print(f"{place}: {record.status}", *(f"{k} {v:.4f}" for k, v in shown.items()))
     if failed:
         raise typer.Exit(2)
-    for path in places.values():
+    for path in checkpoints:
         paths.finished(path).unlink(missing_ok=True)
 
 
 @app.command()
 def sweep(
-    scenario: Annotated[str, typer.Argument(help="e.g. shuffled-mnist-3")],
-    method: Annotated[str, typer.Argument(help="e.g. ewc")],
-    key: Annotated[str, typer.Argument(help="the setting, e.g. strength")],
-    values: Annotated[list[str], typer.Argument(help="its values")],
+    name: Annotated[str, typer.Argument(help="One cell, e.g. table2/shuffled-mnist-3/ewc.")],
+    key: Annotated[str, typer.Argument(help="The setting, e.g. strength.")],
+    values: Annotated[list[str], typer.Argument(help="Its values.")],
     out: Annotated[Path, typer.Option(help="CSV file.")],
     preset: PresetOption = None,
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0.")] = 1,
-    first_tasks: Annotated[int, typer.Option(min=1, help="Learn only so many tasks.")] = 2,
+    seeds: SeedsOption = None,
+    first_tasks: Annotated[int, typer.Option(min=1, help="Stop after this many tasks.")] = 2,
 ) -> None:
-    """Choose a setting on validation images of a scenario's first tasks."""
+    """Try values of a setting on the validation images of a scenario's first tasks."""
     config = load_config()
     preset = _preset(config, preset)
-    cell = _find_cell(config, None, scenario, method)
+    cell = _one_cell(config, preset, name)
 
     from eowm.training import sweep
 
-    found = sweep.sweep(config, cell, preset, key, values, range(seeds), first_tasks)
+    chosen = _seeds(seeds) or (0,)
+    found = sweep.sweep(config, cell, preset, key, values, chosen, first_tasks)
     out.parent.mkdir(parents=True, exist_ok=True)
     found.to_csv(out, index=False)
     print(found.groupby("value").validation_accuracy.agg(["mean", "count"]).to_string())
 
 
 @app.command()
-def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
-    """One record, readable."""
+def show(
+    target: Annotated[str, typer.Argument(help="A cell, or a record file.")],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the cell.")] = 0,
+    preset: PresetOption = None,
+) -> None:
+    """Show one record."""
     from eowm import records
+    from eowm.jobs.status import is_current
     from eowm.records.metrics import average_accuracy
 
+    config, file = load_config(), Path(target)
+    if file.suffix != ".json" and not file.exists():
+        preset = _preset(config, preset)
+        cell_name = _one_cell(config, preset, target).name
+        file = paths.ROOT / paths.record(preset, cell_name, seed)
     record = records.read(file)
     console = _console()
     cell, standin = record.cell, "" if record.data.comparable else " (stand-in data)"
@@ -274,6 +287,8 @@ def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
         f"{record.data.name} from {record.data.source}{standin}; budget: {cell.budget}; "
         f"settings {record.settings_hash}; commit {record.environment.get('commit')}"
     )
+    if not is_current(config, record):
+        console.print("settings changed on the command line, or in config.yaml since then")
     matrix = Table("after task", *(f"{i + 1}" for i in range(len(record.accuracy))), box=None)
     for t, row in enumerate(record.accuracy):
         values = ["–"] * len(record.accuracy) if row is None else [f"{a:.4f}" for a in row]
@@ -294,10 +309,10 @@ def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
 
 @app.command()
 def collect(
-    out: Annotated[Path, typer.Option(help="CSV file, one line a run.")],
+    out: Annotated[Path, typer.Option(help="CSV file, one line per run.")],
     preset: PresetOption = None,
 ) -> None:
-    """Check the records of a preset and write its runs, those without one too, as one table."""
+    """Check the records of a preset and write one table of all runs, also those not run yet."""
     from eowm.analysis import results
 
     config = load_config()
@@ -330,7 +345,7 @@ def findings() -> None:
 
 @app.command()
 def outputs(preset: PresetOption = None) -> None:
-    """Where the tables, figures, notebooks, records and the report of a preset are."""
+    """List the tables, figures, notebooks, records and report of a preset."""
     folder = paths.outputs(_preset(load_config(), preset))
     for what, pattern in OUTPUTS.items():
         files = sorted((paths.ROOT / folder).glob(pattern))
@@ -342,7 +357,7 @@ def outputs(preset: PresetOption = None) -> None:
 
 @app.command()
 def schema(kind: Annotated[Literal["config", "record"], typer.Argument()]) -> None:
-    """The JSON schema of config.yaml or of a record."""
+    """Print the JSON schema of config.yaml or of a record, for editors."""
     from eowm import records
     from eowm.settings import config
 
@@ -350,7 +365,7 @@ def schema(kind: Annotated[Literal["config", "record"], typer.Argument()]) -> No
 
 
 def main() -> None:
-    """Entry point: a user's mistake is one sentence and exit code 2, never a traceback."""
+    """Entry point. A user error prints one sentence and exits with code 2."""
     if paths.ROOT != paths.CHECKOUT and (paths.ROOT / "eowm" / "cli.py").is_file():
         own = f"the project in {paths.ROOT} has its own: `python -m eowm` runs that"
         print(f"eowm: this is the code of {paths.CHECKOUT}; {own}.", file=sys.stderr)
@@ -368,19 +383,15 @@ def _preset(config: Config, preset: str | None) -> str:
     return preset
 
 
-def _seeds(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(word) for word in text.replace(",", " ").split())
-    except ValueError:
-        raise ConfigError(f'"{text}" are not seeds: write whole numbers such as "0 1".') from None
+def _seeds(words: list[str] | None) -> tuple[int, ...]:
+    return parse_seeds(" ".join(words or []))
 
 
-def _refuse_cell(config: Config, name: str) -> NoReturn:
-    """A misspelt part is named; what is spelt well may still be outside of the tables."""
-    if name.count("/") == 2:
-        config.cell(name)
-    names = [cell.name for cell in config.cells()]
-    raise ConfigError(f"'{name}' is not in the tables of config.yaml{nearest(name, names)}.")
+def _one_cell(config: Config, preset: str, name: str) -> Cell:
+    found = select(config, preset, name)
+    if len(found) != 1:
+        raise ConfigError(f"'{name}' matches {len(found)} cells; name one.")
+    return found[0]
 
 
 def _places(preset: str, cell: Cell, settings: RunSettings, tried: bool) -> tuple[Path, Path]:
@@ -395,7 +406,7 @@ def _places(preset: str, cell: Cell, settings: RunSettings, tried: bool) -> tupl
 
 
 def _progress(config: Config, preset: str, by_cell: dict[Cell, list["Run"]]) -> Table:
-    """Scenario by scenario. What is left is estimated from `jobs.costs`."""
+    """By scenario; hours left are estimated from `jobs.costs`."""
     from eowm.jobs import costs
 
     table = Table(
@@ -434,22 +445,9 @@ def _by_state(runs: list["Run"]) -> str:
     return ", ".join(f"{state} {' '.join(of_state)}" for state, of_state in seeds.items())
 
 
-def _find_cell(config: Config, table: str | None, scenario: str, row: str) -> Cell:
-    """The table that shows this scenario and row; any scenario runs with any method."""
-    if table not in (None, OTHER):
-        return config.cell(f"{table}/{scenario}/{row}")
-    for name, grid in config.tables.items() if table is None else ():
-        if scenario in grid.scenarios and row in (*grid.methods, *grid.references):
-            return config.cell(f"{name}/{scenario}/{row}")
-    cell = config.cell(f"{next(iter(config.tables))}/{scenario}/{row}")
-    return Cell(OTHER, cell.scenario, cell.method, cell.variant)
-
-
 def _console() -> Console:
-    """As wide as its content where the output is not a terminal, so that lines can be cut.
-
-    Without markup: what stands in a config or a record is text.
-    """
+    """Wide where the output is not a terminal, so that lines stay whole. No markup: configs and
+    records are plain text."""
     return Console(markup=False, width=None if sys.stdout.isatty() else 240)
 
 

@@ -19,7 +19,8 @@ def find_root() -> Path:
 
 
 ROOT = find_root()
-CONFIG = Path(os.environ.get("EOWM_CONFIG") or ROOT / "config.yaml")
+CONFIG = ROOT / "config.yaml"
+MERGED_CONFIG = "EOWM_CONFIG_JSON"  # environment variable: the config of a workflow's jobs, as JSON
 
 # Where prepared datasets live; one cache can serve several checkouts.
 DATA = Path(os.environ.get("EOWM_CACHE_DIR") or ROOT / "data")

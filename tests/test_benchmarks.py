@@ -17,6 +17,8 @@ import report
 import torch
 from common import Effort, Row
 
+pytestmark = pytest.mark.slow
+
 TINY = Effort(threads=1, repeats=1, small=True)
 
 

@@ -12,7 +12,7 @@ TEST_IMAGES = 10_000  # validation and test, evaluated after every epoch
 EVALUATION_SHARE = 1 / 3  # of the time that learning from an image takes: no backward pass
 
 # A limit must hold on a slower or busier machine than the one that was measured. A run that hits
-# it all the same goes on from its checkpoint in the next attempt.
+# it resumes from its checkpoint in the next attempt.
 MARGIN = 3
 START_MINUTES = 10
 
@@ -25,7 +25,7 @@ class Needs:
 
 
 def needs(config: Config, cell: Cell, preset: str, seeds: int = 1, attempt: int = 1) -> Needs:
-    """Of one job that trains so many seeds one after the other; a further attempt gets more."""
+    """Of one job that trains this many seeds in turn; a further attempt gets more."""
     settings = config.resolve(cell, 0, preset)
     cost = config.jobs.cost(settings.dataset, settings.method, settings.variant)
     seconds = seeds * _images(settings) / cost.images_per_second

@@ -1,10 +1,11 @@
-"""What each run of the grid is: done, stale, running, failed or not run. Never imports torch."""
+"""The state of each run: done, stale, running, failed or not run. Never imports torch."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from eowm import paths, records
-from eowm.errors import RecordError
+from eowm.errors import ConfigError, RecordError
 from eowm.jobs import holds
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
@@ -25,8 +26,29 @@ class Run:
     commit: str = ""
 
 
-def of_cell(config: Config, cell: Cell, preset: str) -> list[Run]:
-    return [of_run(config, cell, seed, preset) for seed in config.seeds(cell, preset)]
+def of_cell(config: Config, cell: Cell, preset: str, seeds: tuple[int, ...] = ()) -> list[Run]:
+    """Of these seeds; else of the preset's, and of others that have run."""
+    if not seeds:
+        folder = (paths.ROOT / paths.record(preset, cell.name, 0)).parent
+        have_run = {
+            int(file.stem.removeprefix("seed"))
+            for file in folder.glob("seed*.*")
+            if re.fullmatch(r"seed\d+\.(json|note)", file.name)
+        }
+        planned = config.seeds(cell, preset)
+        seeds = (*planned, *sorted(have_run.difference(planned)))
+    return [of_run(config, cell, seed, preset) for seed in seeds]
+
+
+def is_current(config: Config, record: records.Record) -> bool:
+    """Are its settings those that the config gives this run?"""
+    run = record.cell
+    cell = Cell(run.table, run.scenario, run.method, run.variant)
+    try:
+        own = {"precision": record.settings.precision}  # a cell accepts either
+        return config.resolve(cell, run.seed, run.preset, own).hash() == record.settings_hash
+    except (ConfigError, KeyError):  # a preset, scenario or method that the config has no more
+        return False
 
 
 def of_run(config: Config, cell: Cell, seed: int, preset: str) -> Run:
@@ -45,6 +67,5 @@ def of_run(config: Config, cell: Cell, seed: int, preset: str) -> Run:
     if not record.complete:
         why = record.status.removeprefix("failed: ")
         return Run(cell, seed, "failed", why, seconds, machine, commit)
-    own = {"precision": record.settings.precision}  # a cell accepts either
-    current = config.resolve(cell, seed, preset, own).hash() == record.settings_hash
-    return Run(cell, seed, "done" if current else "stale", "", seconds, machine, commit)
+    state: State = "done" if is_current(config, record) else "stale"
+    return Run(cell, seed, state, "", seconds, machine, commit)

@@ -124,6 +124,9 @@ def read(path: Path) -> Record:
         return Record.model_validate_json(path.read_text())
     except FileNotFoundError:
         raise RecordError(f"{path} does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not a text file"
+        raise RecordError(f"{path} cannot be read: {why}.") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

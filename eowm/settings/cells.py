@@ -1,8 +1,18 @@
-"""The names of cells: `table2/cifar10-5/owm:matched`, the same wherever a person meets one."""
+"""Cells and their names (`table2/cifar10-5/owm:matched`), selections of cells, lists of seeds."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-OTHER = "other"  # in the place of a table: runs that no table shows
+from eowm.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from eowm.settings.config import Config
+
+OTHER = "other"  # in place of a table: runs that no table shows
+MOST_SEEDS = 1000
 
 
 @dataclass(frozen=True, order=True)
@@ -26,3 +36,51 @@ class Cell:
     def rule(self) -> str:
         """Its target in the DAG: Snakemake allows neither `/` nor `:` in the name of a rule."""
         return self.name.replace("/", "_").replace(":", "_")
+
+    def matches(self, pattern: str) -> bool:
+        """Part by part; parts left out at the end match anything: `table2` is `table2/*/*`."""
+        patterns, parts = pattern.split("/"), (self.table, self.scenario, self.row)
+        return len(patterns) <= len(parts) and all(map(fnmatchcase, parts, patterns))
+
+
+def select(config: "Config", preset: str, patterns: str | Iterable[str]) -> list[Cell]:
+    """The cells of a preset's grid that match, in its order; none: the whole grid.
+
+    `table2/cifar10-5/*` is a column, `table2/*/owm` a row; spaces separate patterns. A run that
+    no table shows is spelt out: `other/shuffled-mnist-3/pgma`.
+    """
+    words = patterns.split() if isinstance(patterns, str) else " ".join(patterns).split()
+    found: set[Cell] = set()
+    grid = list(config.cells(preset))
+    for word in words or ["*"]:
+        if word.startswith(f"{OTHER}/"):
+            matched = [config.cell(word)]
+        else:
+            matched = [cell for cell in grid if cell.matches(word)]
+        if not matched:
+            _refuse(config, preset, word)
+        found.update(matched)
+    return [cell for cell in grid if cell in found] + sorted(found.difference(grid))
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """`"0-4,7"` or `"0 1 2"`, each seed once."""
+    seeds: dict[int, None] = {}
+    for word in text.replace(",", " ").split():
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", word, re.ASCII)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last < first + MOST_SEEDS:
+            raise ConfigError(f"'{word}' is not a seed or a range: write whole numbers, as 0-4,7.")
+        seeds.update(dict.fromkeys(range(first, last + 1)))
+    return tuple(seeds)
+
+
+def _refuse(config: "Config", preset: str, word: str) -> None:
+    """Name the misspelt part; what is spelt well may still be outside the preset's tables."""
+    if word.count("/") == 2 and "*" not in word:
+        config.cell(word)
+    names = [cell.name for cell in config.cells(preset)]
+    raise ConfigError(
+        f"no cell of preset '{preset}' matches '{word}'{nearest(word, names)}; "
+        "`eowm cells --names` lists them."
+    )

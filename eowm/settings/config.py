@@ -1,16 +1,17 @@
 """From `config.yaml` to the settings of one run: presets, cells, and clear refusals."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from eowm import paths
 from eowm.errors import ConfigError, nearest
-from eowm.settings.cells import Cell
+from eowm.settings.cells import OTHER, Cell, parse_seeds
 from eowm.settings.options import Strict, known_methods, options_of, use_file
 from eowm.settings.overlay import Overlay, overlay_model
 from eowm.settings.run import (
@@ -33,14 +34,6 @@ def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
 Seeds = Annotated[
     tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1), AfterValidator(_different)
 ]
-
-
-def _which_records(text: str) -> str:
-    if text not in ("all", "existing") and not all(
-        word.endswith(".json") for word in text.split() or [""]
-    ):
-        raise ValueError("write `all`, `existing`, or record files")
-    return text
 
 
 # Names become rules, folders and arguments: nothing in them means anything to a shell or a path.
@@ -154,10 +147,13 @@ class Config(Strict):
     """The whole of `config.yaml`."""
 
     preset: str = Field("quick", description="smoke, quick, tenth or paper")
-    records: Annotated[str, AfterValidator(_which_records)] = Field(
+    records: str = Field(
         "all",
-        description="all: train what is missing; existing: draw from the records at hand; "
-        "record files: train these, and draw from them and the records at hand",
+        description="all: train what is missing; existing: train nothing; a selection such as "
+        "table2/cifar10-5/*: train what is missing of it. Records at hand are always drawn",
+    )
+    run_seeds: Annotated[str, BeforeValidator(str)] = Field(
+        "", description="seeds such as 0-4 of the cells that `records` selects; else the preset's"
     )
     data: DataConfig = Field(DataConfig(), description="where datasets come from")
     families: dict[Name, Family] = Field(description="scenario families")
@@ -239,7 +235,7 @@ class Config(Strict):
             raise ConfigError(f"'{name}' is not a cell: write table/scenario/method[:variant].")
         table, scenario, row = parts
         method, _, variant = row.partition(":")
-        _known(table, self.tables, "table")
+        _known(table, [*self.tables, OTHER], "table")
         _known(scenario, self.scenarios(), "scenario")
         _known(method, self.methods, "method")
         if variant:
@@ -247,8 +243,17 @@ class Config(Strict):
         return Cell(table, scenario, method, variant or None)
 
     def seeds(self, cell: Cell, preset: str) -> tuple[int, ...]:
-        """Those of the preset, unless the table asks for others."""
-        return self.tables[cell.table].seeds.get(preset, self.presets[preset].seeds)
+        """Those of the preset, unless the table or the user asks for others."""
+        if self.run_seeds and self.trains(cell):
+            return parse_seeds(self.run_seeds)
+        of_table = self.tables[cell.table].seeds if cell.table in self.tables else {}
+        return of_table.get(preset, self.presets[preset].seeds)
+
+    def trains(self, cell: Cell) -> bool:
+        """Does `records` ask for runs of this cell?"""
+        if self.records in ("all", "existing"):
+            return self.records == "all"
+        return any(cell.matches(pattern) for pattern in self.records.split())
 
     def presets_beside(self, preset: str) -> list[str]:
         """Presets that alone run some tables; their runs are shown beside the paper's budget.
@@ -331,24 +336,29 @@ def load_config(
 ) -> Config:
     """Read and check `config.yaml`; `overlay` replaces top-level keys such as `preset`.
 
-    `method_file` adds a method, named as its file: `my_idea.py` is `my-idea`.
+    Inside the workflow's jobs it is the config as Snakemake merged it. `method_file` adds a
+    method, named as its file: `my_idea.py` is `my-idea`.
     """
+    merged = os.environ.get(paths.MERGED_CONFIG) if path is None else None
     path = path or paths.CONFIG
-    try:
-        text = path.read_text()  # of the workflow's jobs, JSON, which is read much faster
-        values = (json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)) or {}
-    except FileNotFoundError:
-        raise ConfigError(f"{path} is missing: run this from the project's folder.") from None
-    except (yaml.YAMLError, json.JSONDecodeError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from None
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{path} must hold keys and values, not a {type(values).__name__}.")
-    values = {**values, **(overlay or {})}
+    values = {**(json.loads(merged) if merged else _read(path)), **(overlay or {})}
     if method_file:
         name, methods = method_file.stem.replace("_", "-"), values.get("methods") or {}
         entry = {**(methods.get(name) or {}), "file": str(method_file.absolute())}
         values["methods"] = {**methods, name: entry}
     return parse_config(values, str(path.name))
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        values = yaml.safe_load(path.read_text()) or {}
+    except FileNotFoundError:
+        raise ConfigError(f"{path} is missing: run this from the project's folder.") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from None
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{path} must hold keys and values, not a {type(values).__name__}.")
+    return values
 
 
 def parse_config(values: Mapping[str, Any], source: str = "config.yaml") -> Config:

@@ -21,7 +21,7 @@ from eowm.records.metrics import all_metrics
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
 from eowm.settings.options import outside_files
-from eowm.settings.run import RunSettings
+from eowm.settings.run import Budget, RunSettings
 from eowm.training import memory
 from eowm.training.checkpoint import Checkpoint
 from eowm.training.loop import Loop, State, seed_everything
@@ -132,7 +132,7 @@ def train(
             variant=cell.variant,
             seed=settings.seed,
             preset=preset,
-            budget=config.presets[preset].budget,
+            budget=_budget(config, cell, settings, preset),
         ),
         settings=settings,
         settings_hash=settings.hash(),
@@ -152,6 +152,14 @@ def train(
         environment=environments(state.made_with),
         status=state.status,
     )
+
+
+def _budget(config: Config, cell: Cell, settings: RunSettings, preset: str) -> Budget:
+    """That of the preset, unless settings were changed on the command line."""
+    planned = config.resolve(cell, settings.seed, preset)
+    parts = ("net", "training", "limits", "options")
+    unchanged = all(getattr(settings, part) == getattr(planned, part) for part in parts)
+    return config.presets[preset].budget if unchanged else "reduced"
 
 
 def pick_device(name: str) -> str:

@@ -1,7 +1,6 @@
 """Made-up but valid records: every one passes the model that real ones pass."""
 
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,11 +112,3 @@ def fill(
 @pytest.fixture
 def record(config: Config) -> Callable[..., records.Record]:
     return lambda name, **how: make_record(config, name, **how)
-
-
-def external_references(page: str) -> list[str]:
-    """Whatever a browser would fetch from another place than the page itself."""
-    addresses = re.findall(r"""\b(?:src|srcset|poster)\s*=\s*["']?([^"'\s>]+)""", page)
-    addresses += re.findall(r"""url\(\s*["']?([^"')]+)""", page)
-    fetched = [address for address in addresses if not address.startswith(("data:", "#"))]
-    return fetched + re.findall(r"<link\b[^>]*>|@import[^;]*", page)

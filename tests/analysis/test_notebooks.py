@@ -5,7 +5,8 @@ import json
 
 import nbformat
 import pytest
-from conftest import GRID, external_references, fill
+from conftest import GRID, fill
+from pages import external_references
 
 import notebooks
 from eowm import paths
@@ -46,10 +47,8 @@ def test_stored_without_outputs(path):
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_runs_on_records_and_reads_offline(tmp_path, config, monkeypatch, name):
-    shared = tmp_path / "config.json"  # the kernel reads its config from here
     values = load_config().model_dump(mode="json", exclude_unset=True)
-    shared.write_text(json.dumps(values | {"tables": GRID}))
-    monkeypatch.setenv("EOWM_CONFIG", str(shared))
+    monkeypatch.setenv("EOWM_CONFIG_JSON", json.dumps(values | {"tables": GRID}))
     fill(tmp_path / "records", config, "quick", source="standin")
     log = io.StringIO()
 

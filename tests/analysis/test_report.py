@@ -8,7 +8,8 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
-from conftest import external_references, fill, make_record, matrix, store
+from conftest import fill, make_record, matrix, store
+from pages import external_references
 
 from eowm import paper
 from eowm.analysis import report

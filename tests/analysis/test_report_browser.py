@@ -17,9 +17,12 @@ from eowm.analysis import report
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="chromium or chromedriver is not installed"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (BROWSER and DRIVER), reason="chromium or chromedriver is not installed"
+    ),
+]
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the name W3C WebDriver gives an element's id
 CELL = "table2/cifar10-5/owm"
 ESCAPE = "\ue00c"
@@ -147,7 +150,7 @@ def test_a_cell_opens_its_story_and_gives_the_focus_back(browser, address) -> No
         "Accuracy matrix",
         "c0ffee",
         "published code of OWM",
-        "eowm train cifar10-5 owm --seed 0 --preset paper",
+        "eowm train table2/cifar10-5/owm --seed 0 --preset paper",
     ):
         assert part in text
     assert visible(browser, "#story .matrix td") == 25

@@ -148,7 +148,10 @@ def test_an_explicit_source_is_the_only_one(tiny, tmp_path, cache, offline):
     ("arguments", "message"),
     [
         ({"name": "cifra10"}, "unknown dataset 'cifra10' .did you mean 'cifar10'"),
-        ({"name": "mnist", "source": "registri"}, "unknown source 'registri' .did you mean 'registry'"),
+        (
+            {"name": "mnist", "source": "registri"},
+            "unknown source 'registri' .did you mean 'registry'",
+        ),
     ],
 )
 def test_unknown_names_get_the_nearest(cache, arguments, message):

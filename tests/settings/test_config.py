@@ -117,7 +117,6 @@ def set_at(values: dict, path: str, value) -> dict:
         ("presets/quick/seeds", [], ["seeds", "at least 1"]),
         ("presets/quick/families/cifar", {}, ["presets.quick.families.cifar"]),
         ("presets/quick/families/cifar10/methods", {"own": {}}, ["own", "did you mean 'owm'"]),
-        ("records", "some", ["records", "existing"]),
     ],
 )
 def test_bad_config_is_refused_by_name(values: dict, path: str, value, words: list[str]) -> None:

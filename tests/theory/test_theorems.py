@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from conftest import external_references
 from matplotlib import colors
+from pages import external_references
 
 import notebooks
 from eowm import paths
-from eowm.analysis import figures, style, theorems
-from eowm.theory import measure
+from eowm.analysis import figures, style
+from eowm.theory import measure, theorems
 
 IDS = [
     "theorem3", "equation10", "theorem4", "theorem5", "capacity", "order", "initial-beta",

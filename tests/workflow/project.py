@@ -38,14 +38,15 @@ class Project:
             file.write_text(yaml.safe_dump(config, sort_keys=False))
 
     def pretend_theorems(self, preset: str = "smoke") -> None:
-        """Empty files for what needs no training and much time, so that it is not made."""
+        """Files in place of what needs no training and much time, so that it is not made."""
         out = self.folder / "paper_figures" / preset
         names = ["notebooks/theorems.ipynb", "notebooks/theorems.html", "tables/theorems.csv"]
         figures = ("figure1", "theorem4")
         names += [f"figures/{name}.{kind}" for name in figures for kind in ("pdf", "png")]
         for name in names:
             (out / name).parent.mkdir(parents=True, exist_ok=True)
-            drawn = ROOT / "paper_figures/paper" / name  # as published
+            published = ROOT / "paper_figures/paper"
+            drawn = published / ("figures/figure1.png" if name.endswith(".png") else name)
             (out / name).write_bytes(drawn.read_bytes() if drawn.exists() else b"")
 
     def environment(self) -> dict[str, str]:

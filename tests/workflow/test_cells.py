@@ -1,6 +1,6 @@
-"""`make replicate` with cells that fail, `make cell`, `eowm cells`, and what a kill leaves behind.
+"""A real DAG with every method once and two cells that fail; then `make cell`, `eowm cells`.
 
-The tests of this file run in order and share one project folder with a grid of four cells.
+The tests of this file run in order and share one project folder.
 """
 
 import json
@@ -23,6 +23,7 @@ def project(tmp_path_factory) -> Project:
         "title": "OWM <script>wild</script>", "settings": {"learning_rate": 1e30},
     }  # fmt: skip
     tables = json.loads(json.dumps(SMALL))
+    tables["table2"]["methods"] = [name for name in methods if name != "finetune"]
     tables["table2"]["references"].append("owm:wild")
     return Project(
         tmp_path_factory.mktemp("project"), methods=methods, tables=tables,
@@ -48,8 +49,11 @@ def states(project: Project) -> dict[str, str]:
 def test_a_failed_cell_stops_no_other_and_the_exit_code_tells(replicated) -> None:
     project, result = replicated
     assert result.returncode != 0
-    assert "2 of 4 runs of preset 'smoke' are done" in result.stdout
-    assert states(project) == {OWM: "done", FINETUNE: "failed", WILD: "failed", ABLATION: "done"}
+    found = states(project)
+    assert len(found) == 12  # ten methods, two of them with a variant
+    failed = {cell for cell, state in found.items() if state != "done"}
+    assert failed == {FINETUNE, WILD}
+    assert "10 of 12 runs of preset 'smoke' are done" in result.stdout
 
 
 def test_the_tables_show_failures_with_their_reasons(replicated) -> None:
@@ -109,20 +113,30 @@ def test_make_cell_leaves_other_stale_cells_alone(replicated) -> None:
 def test_make_cell_starts_from_the_beginning_with_the_seeds_asked_for(replicated) -> None:
     """The rubbish that stopped it is gone; a dry run did not touch it."""
     project, _ = replicated
-    arguments = ("cell", f"CELL={FINETUNE}", "PRESET=smoke", "SEEDS=0 3")
+    arguments = ("cell", f"CELL={FINETUNE}", "PRESET=smoke", "SEEDS=0,3")
     assert project.make(*arguments, "ARGS=-n").returncode == 0
     assert project.checkpoint(FINETUNE).exists()
     result = project.make(*arguments)
     assert result.returncode == 0, result.stdout
-    trained = {rule for rule in jobs(result.stdout) if rule.startswith("train_")}
-    name = "train_table2_shuffled-mnist-3_finetune"
-    assert trained == {f"{name}_seed0", f"{name}_seed3"}
+    trained = {rule: n for rule, n in jobs(result.stdout).items() if rule.startswith("train_")}
+    assert trained == {"train_table2_shuffled-mnist-3_finetune": 2}
     assert json.loads(project.record(FINETUNE).read_text())["timing"]["interruptions"] == 0
     assert project.record(FINETUNE, seed=3).exists()
-    assert states(project)[FINETUNE] == "done"
+    assert f"{FINETUNE}      done 0 3" in project.eowm("cells", "--preset", "smoke").stdout
     table = (project.folder / "paper_figures/smoke/tables/table2.md").read_text()
     assert "is damaged" not in table
     assert "(2)" in table
+
+
+def test_a_selection_with_seeds_of_its_own_is_planned_alone(replicated) -> None:
+    project, _ = replicated
+    choice = ("CELLS=table2/*/f* table3/*/*", "SEEDS=0-2", "PRESET=smoke", "ARGS=-n")
+    planned = jobs(project.make("replicate", *choice).stdout)
+    trained = {rule: n for rule, n in planned.items() if rule.startswith("train_")}
+    assert trained == {
+        "train_table2_shuffled-mnist-3_finetune": 2,  # seeds 0 and 3 are there
+        "train_table3_shuffled-mnist-2_eowm_w2-0.10": 2,
+    }
 
 
 @pytest.mark.parametrize(
@@ -130,8 +144,8 @@ def test_make_cell_starts_from_the_beginning_with_the_seeds_asked_for(replicated
     [
         ("table2/shuffled-mnist-3/own", "did you mean 'owm'"),
         ("tabel2/shuffled-mnist-3/owm", "did you mean 'table2'"),
-        ("table2/shuffled-mnist-2/owm", "is not in the tables"),
-        ("nonsense", "is not in the tables"),
+        ("table2/*/eowm", "no cell of preset 'smoke' matches"),
+        ("`touch hit`;touch hit", "matches '`touch'"),
         ("", "Which cell?"),
     ],
 )
@@ -141,6 +155,7 @@ def test_a_misspelt_cell_is_refused_with_the_nearest(replicated, cell, word) -> 
     assert result.returncode != 0
     assert word in result.stdout
     assert "Building DAG" not in result.stdout
+    assert not (project.folder / "hit").exists()
 
 
 def test_several_seeds_in_one_job(replicated) -> None:

@@ -16,6 +16,8 @@ from project import SMALL, Project
 
 from eowm.paths import CHECKOUT as ROOT
 
+pytestmark = pytest.mark.slow
+
 CELL = "table2/shuffled-mnist-3/owm"
 TARGET = "table2_shuffled-mnist-3_owm"
 
@@ -35,7 +37,7 @@ def expected(project) -> dict:
     """The record of a run that nobody disturbs."""
     assert project.eowm("data", "fetch", "mnist").returncode == 0
     out = project.folder / "quiet.json"
-    result = project.eowm("train", "shuffled-mnist-3", "owm", "--out", str(out), "--threads", "1")
+    result = project.eowm("train", CELL, "--out", str(out), "--threads", "1")
     assert result.returncode == 0, result.stdout
     return lasting(out)
 

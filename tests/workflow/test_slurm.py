@@ -16,10 +16,13 @@ from project import Project
 
 from eowm.paths import CHECKOUT as ROOT
 
-pytestmark = pytest.mark.skipif(
-    bool(slurm.missing()),
-    reason=f"Slurm is not installed ({', '.join(slurm.missing())}): see .ci/run",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        bool(slurm.missing()),
+        reason=f"Slurm is not installed ({', '.join(slurm.missing())}): see .ci/run",
+    ),
+]
 
 SCENARIO, METHODS = "shuffled-mnist-3", ["finetune", "owm"]
 PROFILE = {

@@ -1,11 +1,12 @@
-# One training rule per cell of the tables, with the seed as its wildcard, and one target per cell.
+# One training rule per cell, with the seed as its wildcard, and one target per cell.
 #
-# `settings` makes a finished cell run again when a setting or the version of its method changes,
-# and only then: comments and refactorings in the package are not seen. It is the hash at float32:
-# jobs take `jobs.precision` from the config, and a finished cell is kept in either. Checkpoints are no outputs,
-# because Snakemake deletes outputs before a rerun; an interrupted run continues from its own.
+# A finished run is trained again when its settings or the version of its method change, and only
+# then: `settings` is a parameter, the package's code is not. It is the hash at float32: jobs take
+# `jobs.precision` from the config, and a finished cell is kept in either. Checkpoints are not
+# outputs, because Snakemake deletes outputs before a rerun; a run resumes from its checkpoint.
 
 for cell in CELLS:
+    place = paths.cell_path(cell.name)
     for batch in batches(cell):
 
         rule:
@@ -16,9 +17,9 @@ for cell in CELLS:
             output:
                 [record(cell, seed) for seed in batch],
             log:
-                WORK / "logs" / paths.cell_path(cell.name) / f"seed{batch[0]}.log",
+                WORK / "logs" / place / f"seed{batch[0]}.log",
             benchmark:
-                WORK / "benchmarks" / paths.cell_path(cell.name) / f"seed{batch[0]}.tsv"
+                WORK / "benchmarks" / place / f"seed{batch[0]}.tsv"
             conda:
                 "../../environment.yml"
             threads: CONFIG.jobs.threads
@@ -27,16 +28,13 @@ for cell in CELLS:
                 runtime=needs_of(cell, batch, "minutes"),
                 gpu=needs_of(cell, batch, "gpu"),
             params:
-                scenario=cell.scenario,
-                row=cell.row,
-                table=cell.table,
+                cell=cell.name,
                 settings=CONFIG.resolve(cell, 0, PRESET).hash(),
                 runs=runs_of,
                 device=device_of,
             shell:
-                "python -m eowm train {params.scenario} {params.row} --table {params.table}"
-                " {params.runs} --threads {threads} --device {params.device}"
-                " > {log} 2>&1"
+                "python -m eowm train {params.cell} {params.runs} --threads {threads}"
+                " --device {params.device} > {log} 2>&1"
 
     rule:
         name:

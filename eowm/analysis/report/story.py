@@ -60,8 +60,7 @@ def _story(
         "learning": _learning(complete),
         "settings": _settings(cell, config, preset, files),
         "commands": [
-            f"eowm train {cell.scenario} {cell.row} --seed {here.seed.iloc[0]} --preset {preset}"
-            f" --table {cell.table}",
+            f"eowm train {cell.name} --seed {here.seed.iloc[0]} --preset {preset}",
             f"snakemake {cell.rule} --config preset={preset}",
         ],
     }

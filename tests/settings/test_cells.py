@@ -1,0 +1,79 @@
+"""Selections of cells and lists of seeds."""
+
+import pytest
+
+from eowm.errors import ConfigError
+from eowm.settings.cells import Cell, parse_seeds, select
+
+
+def names(config, patterns, preset="paper") -> list[str]:
+    return [cell.name for cell in select(config, preset, patterns)]
+
+
+def test_a_column_a_row_and_one_cell(config) -> None:
+    table = config.tables["table2"]
+    rows = (*table.methods, *table.references)
+    assert names(config, "table2/cifar10-5/*") == [f"table2/cifar10-5/{row}" for row in rows]
+    assert names(config, "table2/*/owm") == [f"table2/{s}/owm" for s in table.scenarios]
+    assert names(config, "table2/cifar10-5/owm") == ["table2/cifar10-5/owm"]
+
+
+def test_nothing_selects_the_grid_and_missing_parts_match_all(config) -> None:
+    grid = list(config.cells("paper"))
+    assert select(config, "paper", []) == select(config, "paper", "*") == grid
+    assert select(config, "paper", "table3") == [c for c in grid if c.table == "table3"]
+
+
+def test_several_patterns_keep_the_order_of_the_grid_and_repeat_nothing(config) -> None:
+    found = names(config, ["table3/*/eowm:w2-0.10 table2/cifar10-5/owm", "table2/cifar10-5/o*"])
+    assert found[0] == "table2/cifar10-5/owm" or found[0].startswith("table2/cifar10-5/")
+    assert len(found) == len(set(found))
+    assert found[-1].startswith("table3/")
+
+
+def test_a_run_that_no_table_shows(config) -> None:
+    assert select(config, "paper", "other/shuffled-mnist-3/pgma") == [
+        Cell("other", "shuffled-mnist-3", "pgma")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("table2/cifar10-5/own", "did you mean 'owm'"),
+        ("tabel2/cifar10-5/owm", "did you mean 'table2'"),
+        ("table2/cifar10-6/owm", "did you mean 'cifar10-5'"),
+        ("table2/shuffled-mnist-2/owm", "no cell of preset 'paper' matches"),
+        ("table9/*", "no cell of preset 'paper' matches"),
+        ("table2/cifar10-5/owm/x", "no cell of preset"),
+        ("other/cifar10-5/*", "is unknown"),
+    ],
+)
+def test_what_matches_nothing_is_refused_with_the_nearest(config, pattern, words) -> None:
+    with pytest.raises(ConfigError, match=words):
+        select(config, "paper", f"table2/cifar10-5/owm {pattern}")
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [("0-4", (0, 1, 2, 3, 4)), ("7", (7,)), ("0-2,7 9", (0, 1, 2, 7, 9)), ("1 1", (1,)), ("", ())],
+)
+def test_seeds(text, seeds) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "4-0", "1.5", "0-", "0-99999", "0--2", "٣"])
+def test_what_is_no_seed(text) -> None:
+    with pytest.raises(ConfigError, match="whole numbers"):
+        parse_seeds(text)
+
+
+def test_seeds_on_request_replace_those_of_the_selected_cells_only(config) -> None:
+    values = config.model_dump(mode="json", exclude_unset=True)
+    changed = type(config).model_validate(
+        values | {"records": "table2/cifar10-5/*", "run_seeds": "0-4"}
+    )
+    inside, outside = (config.cell(f"table2/{s}/owm") for s in ("cifar10-5", "cifar100-2"))
+    assert changed.seeds(inside, "paper") == (0, 1, 2, 3, 4)
+    assert changed.seeds(outside, "paper") == config.seeds(outside, "paper")
+    assert [changed.trains(cell) for cell in (inside, outside)] == [True, False]

@@ -1,0 +1,79 @@
+"""The rooms of the package import only what docs/architecture allows, so that data flow one way."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eowm.paths import CHECKOUT as ROOT
+
+MAY_IMPORT = {
+    "settings": set(),
+    "data": {"settings"},
+    "nets": {"settings", "data"},
+    "algebra": set(),
+    "methods": {"settings", "data", "nets", "algebra"},
+    "records": {"settings"},
+    "jobs": {"settings", "records"},
+    "training": {"settings", "data", "nets", "algebra", "methods", "records", "jobs"},
+    "paper": set(),
+    "analysis": {"settings", "records", "jobs", "paper", "theory"},
+    "theory": {"algebra"},
+}
+SHARED = {"errors", "paths"}  # every room may import them
+WITHOUT_TORCH = ["settings", "records", "jobs", "paper", "analysis", "cli"]
+
+# (file, room it imports) → why. Empty is the aim.
+EXCEPTIONS = {
+    ("algebra/textbook.py", "nets"): "textbook forms walk the layers of a network",
+    ("algebra/textbook.py", "settings"): "typing of a coefficient",
+    ("theory/theorems.py", "analysis"): "drawn in the style of the other figures",
+    ("analysis/findings.py", "methods"): "goes with the generated findings",
+}
+
+
+def imports(file: Path) -> set[str]:
+    """The rooms that a module imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in found if name.startswith("eowm.")}
+
+
+def trespasses() -> set[tuple[str, str]]:
+    package = ROOT / "eowm"
+    return {
+        (str(file.relative_to(package)), target)
+        for room, allowed in MAY_IMPORT.items()
+        for file in (package / room).rglob("*.py")
+        for target in imports(file) - allowed - SHARED - {room}
+    }
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {path.parent.name for path in (ROOT / "eowm").glob("*/__init__.py")}
+    assert rooms == MAY_IMPORT.keys()
+
+
+def test_imports_go_one_way() -> None:
+    found = trespasses()
+    assert found - EXCEPTIONS.keys() == set()
+    assert EXCEPTIONS.keys() - found == set(), "an exception that nothing needs any more"
+
+
+@pytest.mark.parametrize("room", WITHOUT_TORCH)
+def test_these_rooms_never_load_torch(room) -> None:
+    files = [ROOT / "eowm/cli.py"] if room == "cli" else (ROOT / "eowm" / room).rglob("*.py")
+    excepted = {ROOT / "eowm" / file for file, _ in EXCEPTIONS}
+    names = [
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for file in sorted({*files} - excepted)
+    ]
+    code = f"import sys, {', '.join(names)}\nassert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
