@@ -294,29 +294,29 @@ def show(file: Annotated[Path, typer.Argument(help="a record")]) -> None:
 
 
 @app.command()
-def collect(
-    out: Annotated[Path, typer.Option(help="CSV file, one line a run.")],
-    preset: PresetOption = None,
-) -> None:
-    """Check the records of a preset and write its runs, those without one too, as one table."""
-    from eowm.analysis import results
+def collect(preset: PresetOption = None) -> None:
+    """Check the records of a preset and write its runs as one table (results.csv, runs.json)."""
+    from eowm.analysis import collect as table
 
     config = load_config()
     preset = _preset(config, preset)
-    runs = results.collect(paths.ROOT / paths.records(preset), config, preset)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    runs.to_csv(out, index=False)
-    print(f"{out}: {len(runs)} lines")
+    runs = table.collect(config, preset, paths.ROOT / paths.records(preset))
+    written = table.write(
+        runs, paths.ROOT / paths.outputs(preset), table.collected_file(preset).parent
+    )
+    print(f"{len(runs)} runs: {', '.join(map(str, written))}")
 
 
 @app.command()
 def report(preset: PresetOption = None) -> None:
-    """Write the report page of a preset from its records."""
+    """Write the report page of a preset from its collected runs."""
+    from eowm.analysis import collect
     from eowm.analysis import report as page
 
     config = load_config()
     preset = _preset(config, preset)
-    print(page.write(paths.ROOT / paths.outputs(preset), config, preset))
+    runs, elsewhere = collect.load(config, preset), collect.beside(config, preset)
+    print(page.write(runs, config, preset, paths.ROOT / paths.outputs(preset), elsewhere))
 
 
 @app.command()

@@ -12,7 +12,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from eowm.analysis import style
-from eowm.analysis.results import MARKS, NOT_RUN, accuracy_so_far, mean, summarise, t_interval
+from eowm.analysis.collect import NOT_RUN, accuracy_so_far
+from eowm.analysis.statistics import mean, t_interval
+from eowm.analysis.summary import CEILING, MARKS, summarise
 from eowm.settings.config import Config
 
 FIGURE3_PANELS = (  # (a) to (h), in the order of the paper's caption
@@ -90,7 +92,7 @@ def _panel(
     published = cells[cells.paper.notna()].row.tolist()
     for cell in drawing_order(cells).itertuples():
         look = style.look(config, cell.row)
-        if cell.method == style.CEILING:
+        if cell.method == CEILING:
             if cell.n:
                 panel.plot([1 - margin, strip], [cell.mean] * 2, color=look.colour,
                            linestyle=look.line, linewidth=0.9)  # fmt: skip

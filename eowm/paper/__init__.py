@@ -36,11 +36,6 @@ def methods() -> dict[str, dict[str, Any]]:
     return _yaml("methods.yaml")
 
 
-def origins() -> dict[str, dict[str, str]]:
-    """By section of config.yaml and setting: paper, published code, or ours."""
-    return _yaml("origins.yaml")
-
-
 @cache
 def _yaml(name: str) -> Any:
     return yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
