@@ -6,6 +6,7 @@ eowm.record("table2/cifar10-5/owm", seed=1)  # everything that one run left behi
 eowm.compare("table2/shuffled-mnist-3/eowm", "table2/shuffled-mnist-3/owm")
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-def load(preset: str = "paper") -> "pd.DataFrame":
-    """Every run of a preset, also those that have not run; metrics, matrices, curves, settings."""
+def load(preset: str = "paper", file: Path | str | None = None) -> "pd.DataFrame":
+    """Every run of a preset, also those that have not run; metrics, matrices, curves, settings.
+
+    `file`: a runs.json that `eowm collect` wrote, to read instead.
+    """
     from eowm.analysis import collect
     from eowm.settings.config import load_config
 
-    return collect.load(load_config(), preset)
+    return collect.read(Path(file)) if file else collect.load(load_config(), preset)
 
 
 def record(cell: str, seed: int = 0, preset: str = "paper") -> "Record":

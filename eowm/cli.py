@@ -305,18 +305,24 @@ def collect(preset: PresetOption = None) -> None:
         runs, paths.ROOT / paths.outputs(preset), table.collected_file(preset).parent
     )
     print(f"{len(runs)} runs: {', '.join(map(str, written))}")
+    for name, others in table.beside(config, preset).items():
+        table.write_json(others, table.collected_file(name))
 
 
 @app.command()
-def report(preset: PresetOption = None) -> None:
+def report(
+    preset: PresetOption = None,
+    runs: Annotated[Path | None, typer.Option(help="Collected runs (runs.json).")] = None,
+) -> None:
     """Write the report page of a preset from its collected runs."""
+    import eowm
     from eowm.analysis import collect
     from eowm.analysis import report as page
 
     config = load_config()
     preset = _preset(config, preset)
-    runs, elsewhere = collect.load(config, preset), collect.beside(config, preset)
-    print(page.write(runs, config, preset, paths.ROOT / paths.outputs(preset), elsewhere))
+    folder, elsewhere = paths.ROOT / paths.outputs(preset), collect.beside(config, preset)
+    print(page.write(eowm.load(preset, runs), config, preset, folder, elsewhere))
 
 
 @app.command()

@@ -62,14 +62,18 @@ def collect(config: Config, preset: str, folder: Path) -> pd.DataFrame:
 def write(runs: pd.DataFrame, folder: Path, json_folder: Path | None = None) -> tuple[Path, Path]:
     """`results.csv`, for people; `runs.json`, with matrices and curves, for `read`."""
     table, everything = folder / "results.csv", (json_folder or folder) / "runs.json"
-    for file in (table, everything):
-        file.parent.mkdir(parents=True, exist_ok=True)
+    table.parent.mkdir(parents=True, exist_ok=True)
     runs[COLUMNS].to_csv(table, index=False, lineterminator="\n")
+    write_json(runs, everything)
+    return table, everything
+
+
+def write_json(runs: pd.DataFrame, file: Path) -> None:
     lines = [
         {key: _plain(value) for key, value in line.items()} for line in runs.to_dict("records")
     ]
-    everything.write_text(json.dumps(lines, separators=(",", ":")) + "\n", encoding="utf-8")
-    return table, everything
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(lines, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def read(file: Path) -> pd.DataFrame:
