@@ -308,29 +308,35 @@ def show(
 
 
 @app.command()
-def collect(
-    out: Annotated[Path, typer.Option(help="CSV file, one line per run.")],
-    preset: PresetOption = None,
-) -> None:
-    """Check the records of a preset and write one table of all runs, also those not run yet."""
-    from eowm.analysis import results
+def collect(preset: PresetOption = None) -> None:
+    """Check the records of a preset and write its runs as one table (results.csv, runs.json)."""
+    from eowm.analysis import collect as table
 
     config = load_config()
     preset = _preset(config, preset)
-    runs = results.collect(paths.ROOT / paths.records(preset), config, preset)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    runs.to_csv(out, index=False)
-    print(f"{out}: {len(runs)} lines")
+    runs = table.collect(config, preset, paths.ROOT / paths.records(preset))
+    written = table.write(
+        runs, paths.ROOT / paths.outputs(preset), table.collected_file(preset).parent
+    )
+    print(f"{len(runs)} runs: {', '.join(map(str, written))}")
+    for name, others in table.beside(config, preset).items():
+        table.write_json(others, table.collected_file(name))
 
 
 @app.command()
-def report(preset: PresetOption = None) -> None:
-    """Write the report page of a preset from its records."""
+def report(
+    preset: PresetOption = None,
+    runs: Annotated[Path | None, typer.Option(help="Collected runs (runs.json).")] = None,
+) -> None:
+    """Write the report page of a preset from its collected runs."""
+    import eowm
+    from eowm.analysis import collect
     from eowm.analysis import report as page
 
     config = load_config()
     preset = _preset(config, preset)
-    print(page.write(paths.ROOT / paths.outputs(preset), config, preset))
+    folder, elsewhere = paths.ROOT / paths.outputs(preset), collect.beside(config, preset)
+    print(page.write(eowm.load(preset, runs), config, preset, folder, elsewhere))
 
 
 @app.command()

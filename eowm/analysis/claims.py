@@ -16,10 +16,10 @@ import yaml
 from pydantic import Field
 
 from eowm import paper
-from eowm.analysis import results, style
+from eowm.analysis import style
+from eowm.analysis.collect import COMPLETE
 from eowm.analysis.statistics import (
     CLOSE,
-    COMPLETE,
     CONFIDENCE,
     NEAR,
     NOT_REPLICATED,
@@ -28,6 +28,7 @@ from eowm.analysis.statistics import (
     Paired,
     difference,
 )  # fmt: skip
+from eowm.analysis.summary import CEILING, summarise
 from eowm.settings.config import Config
 from eowm.settings.run import Strict
 from eowm.theory.theorems import FAILS, HOLDS, UNDECIDED
@@ -146,7 +147,7 @@ def gather(runs: pd.DataFrame, config: Config, theorems: Path | None = None) -> 
     if theorems is not None and theorems.is_file():
         with theorems.open(encoding="utf-8", newline="") as file:
             findings = {row["id"]: row for row in csv.DictReader(file)}
-    return Evidence(runs, results.summarise(runs, config), findings)
+    return Evidence(runs, summarise(runs, config), findings)
 
 
 def evaluate(
@@ -159,7 +160,7 @@ def evaluate(
 
 
 def to_frame(evaluated: Sequence[tuple[Claim, Outcome]]) -> pd.DataFrame:
-    """One line a claim, for `claims.csv`."""
+    """One line a claim."""
     return pd.DataFrame(
         {
             "id": claim.id,
@@ -348,14 +349,14 @@ def replicated(evidence: Evidence, table: str, row: str | None = None) -> Outcom
 def below_joint(evidence: Evidence) -> Outcome:
     """No class-incremental number of the paper is above joint training at the paper's budget."""
     summary = evidence.summary
-    joint = summary[(summary.row == results.CEILING) & (summary.metric == "AA")]
+    joint = summary[(summary.row == CEILING) & (summary.metric == "AA")]
     parts = []
     for line in summary[(summary.metric == "AA") & summary.paper.notna()].itertuples():
         ceiling = joint[(joint.table == line.table) & (joint.scenario == line.scenario)]
         if line.table != "table2" or line.scenario.startswith("shuffled"):
             continue
         known = len(ceiling) > 0 and bool(ceiling.comparable.iloc[0])
-        cell = f"{line.table}/{line.scenario}/{results.CEILING}"
+        cell = f"{line.table}/{line.scenario}/{CEILING}"
         text, holds = f"{line.scenario}, {line.row}: the paper {line.paper:.4f}", None
         if known:
             joined, n = ceiling["mean"].iloc[0], ceiling.n.iloc[0]
@@ -452,7 +453,7 @@ def misleads(evidence: Evidence, metric: str) -> Outcome:
     summary = evidence.summary
     grid = summary[(summary.table == "table2") & summary.in_grid & (summary.metric == metric)]
     cells = [f"table2/{line.scenario}/{line.row}" for line in grid.itertuples()
-             if line.row != results.CEILING]  # fmt: skip
+             if line.row != CEILING]  # fmt: skip
     missing = evidence.missing(cells, metric)
     agrees = f"beyond chance, {metric} prefers the less accurate method in none of {asked} pairs"
     if missing:

@@ -2,7 +2,6 @@
 
 import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from eowm import records
 from eowm.analysis import style
+from eowm.analysis.collect import COMPLETE
 from eowm.analysis.figures import CAPTION_LINE, caption, empty
-from eowm.analysis.results import COMPLETE, mean, t_interval
+from eowm.analysis.statistics import mean, t_interval
 from eowm.settings.config import Config
 
 RATIO, DASH = "×: relative to fine-tuning on the same machine", "–: no complete run"
@@ -30,7 +29,7 @@ class Quantity:
 
     def text(self, value: float) -> str:
         if self.column == "hours":
-            return _duration(value)
+            return style.duration(3600 * value)
         if self.column == "memory":
             return f"{value:.2f}"
         return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
@@ -45,27 +44,16 @@ QUANTITIES = (
 
 def costs(runs: pd.DataFrame) -> pd.DataFrame:
     """One line for each complete run of Table 2's grid."""
-    lines = []
     here = runs[(runs.table == "table2") & runs.in_grid & (runs.status == COMPLETE)]
-    for run in here.itertuples():
-        record = records.read(Path(run.path))
-        timing, machine = record.timing, _machine(record)
-        lines.append(
-            (run.scenario, *style.split(run.scenario), run.row, run.seed, machine,
-             timing.train_seconds / 3600, 1e6 / timing.images_per_second,
-             timing.peak_memory_bytes / 2**30)
-        )  # fmt: skip
-    return pd.DataFrame(lines, columns=COLUMNS)
-
-
-def _machine(record: records.Record) -> str:
-    """What decides a run's speed, in turn where it changed on the way."""
-    parts = [
-        f"{part.get('device', 'unknown')}, threads: {part.get('threads')}"
-        + (", bfloat16" if part.get("precision") == "bfloat16" else "")
-        for part in record.environments
-    ]
-    return ", then ".join(dict.fromkeys(parts))
+    family, tasks = zip(*map(style.split, here.scenario), strict=True) if len(here) else ((), ())
+    spent = here.assign(
+        family=list(family),
+        tasks=list(tasks),
+        hours=here.train_seconds / 3600,
+        per_image=1e6 / here.images_per_second,
+        memory=here.peak_memory_bytes / 2**30,
+    )
+    return spent[COLUMNS]
 
 
 def per_cell(spent: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -245,9 +233,3 @@ def _limits(runs: pd.DataFrame, spent: pd.DataFrame, *signs: str) -> list[str]:
     said.append("measured on: " + "; ".join(sorted(spent.machine.unique())))
     said += signs
     return textwrap.wrap(". ".join(said), 120, break_on_hyphens=False)
-
-
-def _duration(hours: float) -> str:
-    if hours >= 1:
-        return f"{hours:.3g} h"
-    return f"{60 * hours:.2g} min" if hours >= 1 / 60 else f"{3600 * hours:.2g} s"

@@ -1,7 +1,9 @@
 """The paper's figures, drawn from records."""
 
+import io
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,9 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
+from PIL import Image
 
 from eowm.analysis import style
-from eowm.analysis.results import MARKS, NOT_RUN, accuracy_so_far, mean, summarise, t_interval
+from eowm.analysis.collect import NOT_RUN, accuracy_so_far
+from eowm.analysis.statistics import mean, t_interval
+from eowm.analysis.summary import CEILING, MARKS, summarise
 from eowm.settings.config import Config
 
 FIGURE3_PANELS = (  # (a) to (h), in the order of the paper's caption
@@ -29,6 +34,7 @@ COLUMN_WIDTH, TEXT_WIDTH = style.COLUMN_WIDTH, style.TEXT_WIDTH
 PANELS_A_ROW, PANEL_HEIGHT = 4, 1.6  # inches
 NOTE_WIDTH = 26  # characters a line
 CAPTION_LINE = 0.13  # inches
+PALETTE = 128  # colours of a PNG
 
 
 def figure3(runs: pd.DataFrame, config: Config) -> Figure:
@@ -71,14 +77,34 @@ def drawing_order(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
-    """`<stem>.pdf` and `<stem>.png`, the same bytes for the same picture (no dates inside)."""
+    """`<stem>.pdf` and a small `<stem>.png`: the same bytes for the same picture (no dates)."""
+    pdf, png = stem.with_name(stem.name + ".pdf"), stem.with_name(stem.name + ".png")
     stem.parent.mkdir(parents=True, exist_ok=True)
-    files = []
     with style.context():
-        for suffix, metadata in ((".pdf", {"CreationDate": None}), (".png", {"Software": None})):
-            files.append(stem.with_name(stem.name + suffix))
-            figure.savefig(files[-1], metadata=metadata)
-    return files
+        figure.savefig(pdf, metadata={"CreationDate": None})
+    png.write_bytes(small_png(figure))
+    return [pdf, png]
+
+
+def small_png(figure: Figure) -> bytes:
+    """At print resolution, in `PALETTE` colours: a fraction of the size, and nothing to see."""
+    drawn, small = io.BytesIO(), io.BytesIO()
+    with style.context():
+        figure.savefig(drawn, format="png")
+    image = Image.open(drawn).convert("RGB").quantize(PALETTE, dither=Image.Dither.NONE)
+    image.save(small, format="PNG", optimize=True)
+    return small.getvalue()
+
+
+def show(
+    figure: Figure, name: str, out: str | Path | None = None, alt: str = "", width: int = 1000
+) -> Any:
+    """The figure in a notebook; also as files in `<out>/figures` where `out` is given."""
+    from IPython.display import Image as Shown
+
+    if out:
+        print(*save(figure, Path(out) / "figures" / name), sep="\n")
+    return Shown(data=small_png(figure), format="png", width=width, alt=alt)
 
 
 def _panel(
@@ -90,7 +116,7 @@ def _panel(
     published = cells[cells.paper.notna()].row.tolist()
     for cell in drawing_order(cells).itertuples():
         look = style.look(config, cell.row)
-        if cell.method == style.CEILING:
+        if cell.method == CEILING:
             if cell.n:
                 panel.plot([1 - margin, strip], [cell.mean] * 2, color=look.colour,
                            linestyle=look.line, linewidth=0.9)  # fmt: skip

@@ -10,7 +10,8 @@ import jinja2
 import pandas as pd
 
 from eowm import paths
-from eowm.analysis import results, statistics, style
+from eowm.analysis import collect, statistics, style
+from eowm.analysis.summary import summarise
 from eowm.errors import ConfigError, nearest
 from eowm.settings.config import Config
 
@@ -47,13 +48,13 @@ class Numbers:
     def __init__(self, config: Config, root: Path) -> None:
         self._config = config
         self._runs = cache(lambda preset: _runs(config, root, preset))
-        self._summary = cache(lambda preset: results.summarise(self._runs(preset), config))
+        self._summary = cache(lambda preset: summarise(self._runs(preset), config))
 
     def value(self, cell: str, metric: str = "AA", preset: str = "paper") -> str:
         """Mean ± half the 95 % interval (number of runs), and its marks."""
         line = self._line(cell, metric, preset)
         if not line.n:
-            return "n/a" if "u" in line.marks else results.NOT_RUN
+            return "n/a" if "u" in line.marks else collect.NOT_RUN
         half = "" if pd.isna(line.low) else f" ± {(line.high - line.low) / 2:.4f}"
         marks = "".join(SUPERSCRIPTS.get(letter, "") for letter in line.marks)
         return f"{line['mean']:.4f}{half} ({line.n}){marks and f' {marks}'}"
@@ -69,7 +70,7 @@ class Numbers:
         self._line(first, metric, preset), self._line(second, metric, preset)  # refuses the unknown
         found = statistics.paired(self._runs(preset), first, second, metric)
         if found.mean is None:
-            return results.NOT_RUN
+            return collect.NOT_RUN
         low, high = found.interval
         interval = "" if low is None else f" [{_signed(low)}, {_signed(high)}]"
         return f"{_signed(found.mean)}{interval}, n = {found.n}"
@@ -109,10 +110,10 @@ class Numbers:
 
 
 def _runs(config: Config, root: Path, preset: str) -> pd.DataFrame:
-    runs = results.collect(root / paths.records(preset), config, preset)
+    runs = collect.load(config, preset, root)
     stale = runs.stale.astype(bool)
-    runs.loc[stale, "status"] = results.NOT_RUN
-    runs.loc[stale, list(results.METRICS)] = float("nan")
+    runs.loc[stale, "status"] = collect.NOT_RUN
+    runs.loc[stale, list(collect.METRICS)] = float("nan")
     return runs
 
 

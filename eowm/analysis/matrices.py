@@ -1,7 +1,6 @@
 """The accuracy matrices behind every metric, as heat maps: one figure a scenario."""
 
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,10 +10,10 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from eowm import records
 from eowm.analysis import style
+from eowm.analysis.collect import COMPLETE
 from eowm.analysis.figures import CAPTION_LINE, caption, empty, notes
-from eowm.analysis.results import COMPLETE, summarise
+from eowm.analysis.summary import summarise
 from eowm.settings.config import Config
 
 PANELS_A_ROW = 4
@@ -28,8 +27,7 @@ COLOURS = "viridis"  # even steps, the same order for colour-blind readers and i
 def mean_matrix(runs: pd.DataFrame) -> np.ndarray | None:
     """Mean over the complete runs of one cell; NaN where nothing was measured or yet learnt."""
     matrices = []
-    for path in runs[runs.status == COMPLETE].path:
-        rows = records.read(Path(path)).accuracy
+    for rows in runs[runs.status == COMPLETE].accuracy:
         matrices.append([[np.nan] * len(rows) if row is None else row for row in rows])
     if not matrices:
         return None

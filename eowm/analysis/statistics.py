@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import pandas as pd
 from scipy import stats
 
+from eowm.analysis.collect import COMPLETE
+
 CONFIDENCE = 0.95
-COMPLETE = "complete"  # the status of a run that counts
 
 REPLICATED, CLOSE, NOT_REPLICATED = "replicated", "close", "not replicated"
 NOT_COMPARABLE = "not comparable"
@@ -121,9 +122,7 @@ def difference(first: Mapping[int, float], second: Mapping[int, float], metric: 
 
 def of_cell(runs: pd.DataFrame, cell: str, metric: str) -> dict[int, float]:
     """One value a seed. `cell` is a cell's name."""
-    table, scenario, row = cell.split("/")
-    here = runs[(runs.table == table) & (runs.scenario == scenario) & (runs.row == row)]
-    here = here[(here.status == COMPLETE) & here[metric].notna()]
+    here = runs[(runs.cell == cell) & (runs.status == COMPLETE) & runs[metric].notna()]
     return {int(seed): float(value) for seed, value in zip(here.seed, here[metric], strict=True)}
 
 

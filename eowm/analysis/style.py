@@ -23,7 +23,9 @@ LOOKS = {
     "finetune": ("#777777", "*"),
     "joint": ("#000000", ""),
 }
-CEILING = "joint"  # trained on all tasks at once: an upper bound, drawn as a dashed line
+# For methods that are not in `LOOKS`. Five colours and seven markers: 35 differ in one or both.
+FREE_COLOURS = ("#F0E442", "#44AA99", "#117733", "#AA4499", "#661100")
+FREE_MARKERS = (">", "h", "d", "p", "8", "H", "x")
 VARIANT_LINES = (":", "-.", (0, (5, 1)), (0, (1, 1)))
 
 # Inches: the column and the text width of a two-column paper; figures are included unscaled.
@@ -76,11 +78,17 @@ class Look:
 def look(config: Config, row: str) -> Look:
     """A variant keeps its method's colour and marker; its line is broken, its marker empty."""
     method, _, variant = row.partition(":")
-    colour, marker = LOOKS.get(method, ("#777777", "x"))
+    colour, marker = LOOKS.get(method) or _newcomer(config, method)
     if not variant:
-        return Look(colour, marker, "--" if method == CEILING else "-")
+        return Look(colour, marker, "--" if not marker else "-")
     place = list(config.methods[method].variants).index(variant)
     return Look(colour, marker, VARIANT_LINES[place % len(VARIANT_LINES)], filled=False)
+
+
+def _newcomer(config: Config, method: str) -> tuple[str, str]:
+    """The next free colour and marker, by the method's place among those without fixed looks."""
+    place = [name for name in config.methods if name not in LOOKS].index(method)
+    return FREE_COLOURS[place % len(FREE_COLOURS)], FREE_MARKERS[place % len(FREE_MARKERS)]
 
 
 def title(config: Config, row: str) -> str:
@@ -112,6 +120,14 @@ def split(scenario: str) -> tuple[str, int]:
     """`cifar100-20` to its family and number of tasks."""
     family, _, tasks = scenario.rpartition("-")
     return family, int(tasks)
+
+
+def duration(seconds: float) -> str:
+    """`3.25 h`, `16 min`, `12 s`."""
+    if seconds >= 3600:
+        hours = seconds / 3600
+        return f"{hours:.3g} h" if hours < 1000 else f"{hours:,.0f} h"
+    return f"{seconds / 60:.2g} min" if seconds >= 60 else f"{seconds:.2g} s"
 
 
 def context() -> AbstractContextManager:

@@ -12,8 +12,8 @@ import pandas as pd
 
 from eowm import paper
 from eowm.analysis import style
-from eowm.analysis.results import ABOVE_JOINT, LETTER, MARKS
 from eowm.analysis.statistics import RULE, SIGNS
+from eowm.analysis.summary import ABOVE_JOINT, LETTER, MARKS
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
 

@@ -14,7 +14,7 @@ from eowm.analysis.figures import (
     scenario_panels,
     write_notes,
 )
-from eowm.analysis.results import summarise
+from eowm.analysis.summary import CEILING, summarise
 from eowm.settings.config import Config
 
 LEAST_SPAN = 0.02  # of an axis: smaller differences are not magnified
@@ -25,7 +25,7 @@ def figure(runs: pd.DataFrame, config: Config) -> Figure:
 
     Joint training has no order of tasks and so neither number.
     """
-    here = runs[(runs.table == "table2") & runs.in_grid & (runs.method != style.CEILING)]
+    here = runs[(runs.table == "table2") & runs.in_grid & (runs.method != CEILING)]
     summary = summarise(here, config)
     with style.context():
         page, panels = scenario_panels()

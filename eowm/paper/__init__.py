@@ -31,11 +31,6 @@ def table3() -> pd.DataFrame:
     return pd.read_csv(FOLDER / "table3.csv")
 
 
-def origins() -> dict[str, dict[str, str]]:
-    """By section of config.yaml and setting: paper, published code, or ours."""
-    return _yaml("origins.yaml")
-
-
 @cache
 def _yaml(name: str) -> Any:
     return yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))

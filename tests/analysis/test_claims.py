@@ -6,7 +6,7 @@ import pytest
 from conftest import make_record, matrix, store
 
 from eowm import paper
-from eowm.analysis import claims, results
+from eowm.analysis import claims, collect
 from eowm.settings.config import load_config
 
 SCENARIOS = ["shuffled-mnist-3", "shuffled-mnist-10", "cifar10-5"]
@@ -44,7 +44,7 @@ def evidence(folder, config, accuracies, preset="paper", seeds=(0, 1, 2)):
         for seed in seeds:
             rows = matrix(TASKS[scenario], accuracy + 0.001 * seed, slope, row)
             store(make_record(config, cell, seed, preset, rows), folder)
-    return claims.gather(results.collect(folder, config, preset), config)
+    return claims.gather(collect.collect(config, preset, folder), config)
 
 
 def two(metric_cells, scenario="shuffled-mnist-3"):
@@ -66,7 +66,7 @@ def test_every_claim_names_a_check_and_is_named_once():
 
 
 def test_no_claim_is_decided_without_records(tmp_path, config):
-    nothing = claims.gather(results.collect(tmp_path, config, "paper"), config)
+    nothing = claims.gather(collect.collect(config, "paper", tmp_path), config)
     for claim, found in claims.evaluate(nothing):
         assert found.status == "undecided", claim.id
         assert found.why
@@ -126,7 +126,7 @@ def test_one_seed_or_wide_noise_decide_nothing(tmp_path, grid):
             record = make_record(grid, f"table2/shuffled-mnist-3/{row}", seed,
                                  accuracy=matrix(3, accuracy, 0.0))  # fmt: skip
             store(record, tmp_path / "noisy")
-    noisy = claims.gather(results.collect(tmp_path / "noisy", grid, "paper"), grid)
+    noisy = claims.gather(collect.collect(grid, "paper", tmp_path / "noisy"), grid)
     found = claims.CHECKS["above"](noisy, **given)
     assert (found.status, found.why) == ("undecided", "the seeds do not separate 1 of 1")
 
@@ -148,7 +148,7 @@ def test_a_wide_interval_confirms_no_difference(tmp_path, grid):
         for row, accuracy in (("owm", 0.9), ("eowm", 0.9 + gain)):
             cell = f"table2/shuffled-mnist-3/{row}"
             store(make_record(grid, cell, seed, accuracy=matrix(3, accuracy, 0.0)), tmp_path)
-    wide = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    wide = claims.gather(collect.collect(grid, "paper", tmp_path), grid)
     given = {"metric": "AA", **SHUFFLED, "scenarios": SCENARIOS[:1]}
     assert claims.CHECKS["differences"](wide, **given).status == "undecided"
 
@@ -181,7 +181,7 @@ def test_replicated(tmp_path, grid, off, status):
             name = f"table2/{scenario}/owm"
             store(make_record(grid, name, seed, accuracy=kept), tmp_path)
         accuracies[scenario] = kept
-    found = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    found = claims.gather(collect.collect(grid, "paper", tmp_path), grid)
     assert claims.CHECKS["replicated"](found, table="table2", row="owm").status == status
 
 
@@ -241,7 +241,7 @@ def test_a_step_that_the_paper_prints_smaller_is_not_too_small(tmp_path, grid, m
             accuracy = matrix(2, 0.9 + i * (step + noise), 0.0)
             record = make_record(grid, f"table3/disjoint-mnist-2/{name}", seed, accuracy=accuracy)
             store(record, tmp_path)
-    found = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    found = claims.gather(collect.collect(grid, "paper", tmp_path), grid)
     given = {"metric": "AA", "scenario": "disjoint-mnist-2"}
     assert claims.CHECKS["rises"](found, **given).status == status
 
@@ -255,7 +255,7 @@ def test_the_papers_table_contradicts_its_own_text():
 
 
 def empty():
-    runs = results.collect(Path("nowhere"), load_config(), "paper")
+    runs = collect.collect(load_config(), "paper", Path("nowhere"))
     return claims.gather(runs, load_config())
 
 
@@ -291,12 +291,12 @@ def test_of_many_pairs_one_may_be_better_by_chance(tmp_path, grid):
             store(
                 make_record(grid, f"table2/shuffled-mnist-3/{row}", seed, accuracy=rows), tmp_path
             )
-    one = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    one = claims.gather(collect.collect(grid, "paper", tmp_path), grid)
     assert claims.CHECKS["misleads"](one, metric="BWT").status == "holds"
     for seed in range(3):
         rows = matrix(3, 0.98, 0.001 + 0.001 * seed)
         store(make_record(grid, "table2/shuffled-mnist-3/ewc", seed, accuracy=rows), tmp_path)
-    several = claims.gather(results.collect(tmp_path, grid, "paper"), grid)
+    several = claims.gather(collect.collect(grid, "paper", tmp_path), grid)
     assert claims.CHECKS["misleads"](several, metric="BWT").status == "undecided"
 
 
@@ -328,7 +328,7 @@ def test_within(tmp_path, grid, low, status):
 def test_a_theorem_is_what_was_measured(tmp_path, grid, status):
     table = tmp_path / "theorems.csv"
     table.write_text(f"id,claim,measured,verdict,status\ntheorem3,c,error 1e-15,v,{status}\n")
-    runs = results.collect(tmp_path / "records", grid, "paper")
+    runs = collect.collect(grid, "paper", tmp_path / "records")
     found = claims.CHECKS["theorem"](claims.gather(runs, grid, table), finding="theorem3")
     assert (found.status, found.evidence) == (status, ("error 1e-15",))
     other = claims.CHECKS["theorem"](claims.gather(runs, grid, table), finding="theorem4")

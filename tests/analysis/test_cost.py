@@ -6,7 +6,7 @@ import full_grid
 import pytest
 from conftest import fill, make_record, store
 
-from eowm.analysis import cost, results, style
+from eowm.analysis import collect, cost, style
 
 CELL = "table2/cifar10-5/{}"
 
@@ -21,7 +21,7 @@ def timed(config, row, seconds, device="one", seed=0):
 
 
 def spent(folder, config):
-    return cost.costs(results.collect(folder, config, "paper"))
+    return cost.costs(collect.collect(config, "paper", folder))
 
 
 def test_units(tmp_path, config):
@@ -85,7 +85,7 @@ def words(page) -> list[str]:
 def test_every_cell_has_its_number_or_a_dash(tmp_path, config):
     store(timed(config, "owm", 300), tmp_path)
     store(timed(config, "finetune", 200), tmp_path)
-    page = cost.cells_figure(results.collect(tmp_path, config, "paper"), config)
+    page = cost.cells_figure(collect.collect(config, "paper", tmp_path), config)
     assert [word for word in words(page) if "–" not in word and "(" not in word] == [
         "5 min ×1.5", "3.3 min", "2,000 ×1", "2,000", "1.00 ×1", "1.00",
     ]  # fmt: skip
@@ -94,7 +94,7 @@ def test_every_cell_has_its_number_or_a_dash(tmp_path, config):
 
 def test_limits_are_written(tmp_path, config):
     fill(tmp_path, config, "quick", source="standin")
-    page = cost.cells_figure(results.collect(tmp_path, config, "quick"), config)
+    page = cost.cells_figure(collect.collect(config, "quick", tmp_path), config)
     note = page.texts[0].get_text()
     assert note.startswith("reduced budget. stand-in data. measured on: a test")
     assert "relative to fine-tuning" in note
@@ -103,7 +103,7 @@ def test_limits_are_written(tmp_path, config):
 def test_growth_with_the_number_of_tasks(tmp_path):
     config = full_grid.full_config()
     full_grid.fill_table2(tmp_path, config)
-    page = cost.scaling_figure(results.collect(tmp_path, config, "paper"), config)
+    page = cost.scaling_figure(collect.collect(config, "paper", tmp_path), config)
     assert [panel.get_ylabel() for panel in page.axes[:3]] == [
         "training time [h]", "time per image [µs]", "peak memory [GiB]",
     ]  # fmt: skip
@@ -118,7 +118,7 @@ def test_growth_with_the_number_of_tasks(tmp_path):
 
 
 def test_no_record_at_all(tmp_path, config):
-    runs = results.collect(tmp_path, config, "paper")
+    runs = collect.collect(config, "paper", tmp_path)
     assert cost.cells_figure(runs, config).texts[0].get_text() == "no record"
     assert words(cost.scaling_figure(runs, config)) == ["no record"] * 6
 
@@ -126,5 +126,5 @@ def test_no_record_at_all(tmp_path, config):
 def test_a_grid_without_families_of_several_sizes_is_said(tmp_path, config) -> None:
     table = config.tables["table2"].model_copy(update={"scenarios": ("shuffled-mnist-3",)})
     small = config.model_copy(update={"tables": {"table2": table}})
-    page = cost.scaling_figure(results.collect(tmp_path, small, "paper"), small)
+    page = cost.scaling_figure(collect.collect(small, "paper", tmp_path), small)
     assert [text.get_text() for text in page.texts] == ["no family has several numbers of tasks"]

@@ -5,7 +5,7 @@ import pytest
 from conftest import fill, make_record, matrix, store
 from matplotlib.colors import to_hex
 
-from eowm.analysis import figures, results, style
+from eowm.analysis import collect, figures, style
 
 TITLES = [
     "(a) CIFAR-10 (5 tasks)",
@@ -20,7 +20,7 @@ TITLES = [
 
 
 def draw(folder, config, preset):
-    return figures.figure3(results.collect(folder, config, preset), config)
+    return figures.figure3(collect.collect(config, preset, folder), config)
 
 
 def notes(panel) -> str:

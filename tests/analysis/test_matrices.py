@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from conftest import fill, make_record, matrix, store
 
-from eowm.analysis import matrices, results, style
+from eowm.analysis import collect, matrices, style
 
 
 def collected(folder, config, preset="paper"):
-    return results.collect(folder, config, preset)
+    return collect.collect(config, preset, folder)
 
 
 def words(page) -> str:

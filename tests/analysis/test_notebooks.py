@@ -10,12 +10,13 @@ from pages import external_references
 
 import notebooks
 from eowm import paths
+from eowm.analysis import collect
 from eowm.settings.config import load_config
 
 FOLDER = paths.ROOT / "notebooks"
 STORED = sorted(FOLDER.glob("*.ipynb"))
 PRODUCTS = {
-    "evidence": ["figures/claims.pdf", "figures/claims.png", "figures/sensitivity.png"],
+    "claims": ["figures/claims.pdf", "figures/claims.png", "figures/sensitivity.png"],
     "cost": ["figures/cost.pdf", "figures/cost.png", "figures/scaling.pdf", "figures/scaling.png"],
     "forgetting": [
         "figures/tradeoff.pdf",
@@ -43,6 +44,15 @@ def test_stored_without_outputs(path):
     assert all(not cell.outputs and cell.execution_count is None for cell in code)
     assert sum("parameters" in cell.metadata.get("tags", []) for cell in code) == 1
     assert [cell.id for cell in notebook.cells][:2] == ["title", "parameters"]
+    assert any("What this shows" in cell.source for cell in notebook.cells)
+
+
+def test_opened_by_hand_a_notebook_shows_the_published_records_and_writes_nothing(tmp_path):
+    tree = paths.ROOT / paths.outputs("paper")
+    before = {path: path.stat().st_mtime_ns for path in tree.rglob("*")}
+    notebooks.execute(FOLDER / "table3.ipynb", {}, tmp_path / "table3.ipynb")
+    assert {path: path.stat().st_mtime_ns for path in tree.rglob("*")} == before
+    assert "replicated" in (tmp_path / "table3.ipynb").read_text()
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -50,11 +60,12 @@ def test_runs_on_records_and_reads_offline(tmp_path, config, monkeypatch, name):
     values = load_config().model_dump(mode="json", exclude_unset=True)
     monkeypatch.setenv("EOWM_CONFIG_JSON", json.dumps(values | {"tables": GRID}))
     fill(tmp_path / "records", config, "quick", source="standin")
+    collect.write(collect.collect(config, "quick", tmp_path / "records"), tmp_path)
     log = io.StringIO()
 
     notebooks.execute(
         FOLDER / f"{name}.ipynb",
-        {"preset": "quick", "out": tmp_path},
+        {"preset": "quick", "runs": tmp_path / "runs.json", "out": tmp_path},
         tmp_path / "logs" / f"{name}.ipynb",
         tmp_path / f"{name}.html",
         log=log,

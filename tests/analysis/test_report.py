@@ -12,9 +12,13 @@ from conftest import fill, make_record, matrix, store
 from pages import external_references
 
 from eowm import paper
-from eowm.analysis import report
-from eowm.paper import methods, origins
-from eowm.settings.config import load_config
+from eowm.analysis import collect, report
+from eowm.paper import methods
+
+
+def write(folder, config, preset):
+    runs = collect.collect(config, preset, folder / "records")
+    return report.write(runs, config, preset, folder)
 
 
 class Tags(HTMLParser):
@@ -40,7 +44,7 @@ def page(tmp_path_factory, config) -> str:
     store(failed, tmp_path / "records")
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "table2.html").write_text("")
-    return report.write(tmp_path, config, "quick").read_text()
+    return write(tmp_path, config, "quick").read_text()
 
 
 def test_it_needs_nothing_from_elsewhere(page):
@@ -74,27 +78,6 @@ def test_every_cell_has_a_story_and_a_number_or_a_reason(page, config):
     assert told.keys() <= buttons
 
 
-def test_origins_name_settings_that_exist(config):
-    """Each section and key of origins.yaml stands in config.yaml, and OWM and EOWM are complete."""
-    known = {}
-    whole = load_config()
-    for name in whole.families:
-        for method in whole.methods:
-            for row in (method, *(f"{method}:{v}" for v in whole.methods[method].variants)):
-                cell = whole.cell(f"table2/{name}-{whole.families[name].tasks[0]}/{row}")
-                for place, layer in whole.layers(cell, "paper"):
-                    known[place] = layer.model_dump(exclude_unset=True) if layer else {}
-    said = origins()
-    for place, keys in said.items():
-        assert place in known or place == "default", place
-        if place != "default":
-            assert set(keys) - {"*"} <= known[place].keys(), place
-    for place in known:
-        if place.startswith(("families", "methods.owm.", "methods.eowm.")):
-            keys = said.get(place, {})
-            assert "*" in keys or known[place].keys() <= keys.keys(), place
-
-
 def test_every_method_is_explained(page, config):
     assert {"owm", "eowm", *paper.table2().method} <= methods().keys()
     assert "P_s = P (c₁ I + c₂ Q)" in page
@@ -102,11 +85,11 @@ def test_every_method_is_explained(page, config):
 
 def test_perturbing_one_record_changes_only_its_story(tmp_path, config):
     fill(tmp_path / "records", config, "quick")
-    before = stories(report.write(tmp_path, config, "quick").read_text())
+    before = stories(write(tmp_path, config, "quick").read_text())
     name = "table2/cifar10-5/owm"
     store(make_record(config, name, preset="quick", accuracy=matrix(5, 0.123, 0.0)),
           tmp_path / "records")  # fmt: skip
-    after = stories(report.write(tmp_path, config, "quick").read_text())
+    after = stories(write(tmp_path, config, "quick").read_text())
     assert [cell for cell in before if before[cell] != after[cell]] == [name]
     assert after[name]["metrics"][0]["mean"] == 0.123
 
@@ -118,7 +101,7 @@ def test_the_three_sentences_follow_from_the_records(tmp_path, config):
             record = make_record(config, f"table2/{scenario}/owm", seed,
                                  accuracy=matrix(tasks, accuracy, 0.0))  # fmt: skip
             store(record, tmp_path / "records")
-    text = report.write(tmp_path, config, "paper").read_text()
+    text = write(tmp_path, config, "paper").read_text()
     assert "6 of 72 runs complete, 0 failed, 66 not run." in text
     none = "none of Shuffled MNIST (3, 10, 20 tasks), CIFAR-100 (5, 10, 20 tasks)"
     assert f"Tables 2 and 3, 4 can be judged, {none}: of EOWM and OWM 1 " in text
@@ -144,8 +127,8 @@ def test_whether_eowm_is_above_owm_is_said_first(tmp_path, config, gain, seeds, 
             record = make_record(config, f"table2/cifar10-5/{method}", seed,
                                  accuracy=matrix(5, accuracy, 0.0))  # fmt: skip
             store(record, tmp_path / "records")
-    text = report.write(tmp_path, config, "paper").read_text()
-    verdict = html.unescape(text[text.index('<div class="verdict">') :]).split("<p>")[1]
+    text = write(tmp_path, config, "paper").read_text()
+    verdict = html.unescape(text[text.index('<div class="headline">') :]).split("<p>")[1]
     assert all(words in verdict for words in told)
     assert ("higher in 1 of 1 comparisons with repeated runs" in verdict) == (seeds > 1)
 
@@ -160,7 +143,7 @@ def test_gains_over_owm_are_told_by_their_range_and_single_pairs_by_name(tmp_pat
                 record = make_record(config, f"table2/{scenario}/{method}", seed,
                                      accuracy=matrix(tasks, accuracy, 0.0))  # fmt: skip
                 store(record, tmp_path / "records")
-    text = html.unescape(report.write(tmp_path, config, "paper").read_text())
+    text = html.unescape(write(tmp_path, config, "paper").read_text())
     assert "EOWM's gain over OWM replicates in part: " in text
     assert "on 1 of 2 scenarios with repeated runs, lower on 1 (" in text
     assert "(EOWM − OWM: -0.0200 to +0.0100; in the paper -0.0002 to +0.0058)" in text
@@ -170,7 +153,7 @@ def test_gains_over_owm_are_told_by_their_range_and_single_pairs_by_name(tmp_pat
 def test_a_published_number_above_joint_training_is_told(tmp_path, config):
     record = make_record(config, "table2/cifar10-5/joint", accuracy=matrix(5, 0.5, 0.0, "joint"))
     store(record, tmp_path / "records")
-    text = html.unescape(report.write(tmp_path, config, "paper").read_text())
+    text = html.unescape(write(tmp_path, config, "paper").read_text())
     assert "can hardly beat: OWM's 0.5316 on CIFAR-10 (5 tasks) against 0.5000" in text
 
 
@@ -194,18 +177,18 @@ def test_it_links_the_notebooks(page):
 
 def test_the_papers_preset_is_comparable(tmp_path, config):
     fill(tmp_path / "records", config, "paper")
-    text = report.write(tmp_path, config, "paper").read_text()
+    text = write(tmp_path, config, "paper").read_text()
     assert "Tables 2 and 3 are of real data and the full budget" in text
 
 
 def test_same_records_same_page(tmp_path, config):
     fill(tmp_path / "records", config, "quick")
-    first = report.write(tmp_path, config, "quick").read_bytes()
-    assert report.write(tmp_path, config, "quick").read_bytes() == first
+    first = write(tmp_path, config, "quick").read_bytes()
+    assert write(tmp_path, config, "quick").read_bytes() == first
 
 
 def test_without_records_there_is_a_page_too(tmp_path, config):
-    assert "There is no result yet." in report.write(tmp_path, config, "quick").read_text()
+    assert "There is no result yet." in write(tmp_path, config, "quick").read_text()
 
 
 def test_drawing_never_imports_torch():

@@ -13,7 +13,7 @@ from urllib.error import URLError
 import pytest
 from conftest import fill, make_record, matrix, store
 
-from eowm.analysis import report
+from eowm.analysis import collect, report
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -112,7 +112,8 @@ def address(tmp_path_factory, config) -> str:
     for seed in (0, 1, 2):
         record = make_record(config, CELL, seed, accuracy=matrix(5, 0.5316, 0.0))
         store(record, folder / "records")
-    return report.write(folder, config, "paper").as_uri()
+    runs = collect.collect(config, "paper", folder / "records")
+    return report.write(runs, config, "paper", folder).as_uri()
 
 
 def visible(browser, selector: str) -> int:

@@ -6,8 +6,9 @@ import pytest
 from conftest import GRID, fill, make_record, matrix, store
 
 from eowm import paper
-from eowm.analysis import results, statistics, tables
+from eowm.analysis import collect, statistics, tables
 from eowm.analysis.statistics import CLOSE, NOT_COMPARABLE, NOT_REPLICATED, REPLICATED, Paired
+from eowm.analysis.summary import summarise
 from eowm.settings.config import load_config
 
 T_975 = {1: 12.7062, 2: 4.30265, 4: 2.77645}  # of printed tables, by degrees of freedom
@@ -61,7 +62,7 @@ def test_only_seeds_that_both_have_are_paired(tmp_path, both):
     for (method, seed), accuracy in accuracies.items():
         name = f"table2/cifar10-5/{method}"
         store(make_record(both, name, seed, accuracy=matrix(5, accuracy, 0.0)), tmp_path)
-    runs = results.collect(tmp_path, both, "paper")
+    runs = collect.collect(both, "paper", tmp_path)
     found = statistics.paired(runs, "table2/cifar10-5/eowm", "table2/cifar10-5/owm", "AA")
     assert found.seeds == (1,)
     assert found.mean == pytest.approx(0.1)
@@ -69,7 +70,7 @@ def test_only_seeds_that_both_have_are_paired(tmp_path, both):
 
 
 def test_paired_table_has_the_papers_differences(tmp_path, both):
-    runs = results.collect(tmp_path, both, "paper")
+    runs = collect.collect(both, "paper", tmp_path)
     table = statistics.paired_table(runs, paper.table2())
     assert len(table) == 8 * 2 * 2
     gain = table[(table.second == "owm") & (table.metric == "AA")].set_index("scenario").paper
@@ -99,7 +100,7 @@ def test_each_verdict(ours, low, high, published, comparable, expected):
 
 
 def verdict_of(folder, config, preset="paper"):
-    summary = results.summarise(results.collect(folder, config, preset), config)
+    summary = summarise(collect.collect(config, preset, folder), config)
     found = summary[(summary.scenario == "cifar10-5") & (summary.metric == "AA")]
     return found.set_index("row").loc["owm"]
 
@@ -141,7 +142,7 @@ def test_one_failed_seed_makes_a_cell_not_comparable(tmp_path, config):
 
 def test_a_row_that_the_paper_does_not_have_has_no_verdict(tmp_path, config):
     fill(tmp_path, config, "paper")
-    summary = results.summarise(results.collect(tmp_path, config, "paper"), config)
+    summary = summarise(collect.collect(config, "paper", tmp_path), config)
     assert set(summary[summary.row == "joint"].verdict) == {""}
     assert set(summary[summary.metric == "BWT"].verdict) == {""}
 
@@ -155,7 +156,7 @@ def with_joint(folder, config, scenario, joint, ours, preset="paper"):
         accuracy = matrix(tasks, value, 0.0, method)
         name = f"table2/{scenario}/{method}"
         store(make_record(config, name, preset=preset, accuracy=accuracy), folder)
-    summary = results.summarise(results.collect(folder, config, preset), config)
+    summary = summarise(collect.collect(config, preset, folder), config)
     here = summary[(summary.scenario == scenario) & (summary.metric == "AA")]
     return summary, here.set_index("row")
 
@@ -205,7 +206,7 @@ def test_shuffled_tasks_have_no_ceiling(tmp_path, config):
 
 def test_the_verdict_stands_in_every_kind_of_table(tmp_path, config):
     store(make_record(config, CELL, accuracy=matrix(5, published(), 0.0)), tmp_path)
-    summary = results.summarise(results.collect(tmp_path, config, "paper"), config)
+    summary = summarise(collect.collect(config, "paper", tmp_path), config)
     content = tables.layout(summary, config)
     number = tables.number(published())
     assert f"= *paper {number}*" in tables.to_markdown(content)

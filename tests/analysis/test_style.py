@@ -2,11 +2,13 @@
 
 import itertools
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
-from eowm import paper
+from eowm import paper, paths
 from eowm.analysis import style
 
 
@@ -63,3 +65,20 @@ def test_a_variant_differs_by_line_and_fill_alone(config):
     assert plain.line != variant.line
     assert plain.filled
     assert not variant.filled
+
+
+def test_new_methods_never_look_alike():
+    """Four methods that nobody has heard of: apart from each other and from the shipped ones."""
+    values = yaml.safe_load(paths.CONFIG.read_text())
+    values["methods"] |= {name: {"title": name} for name in NEW}
+    config = SimpleNamespace(methods=values["methods"])
+    looks = [style.look(config, name) for name in (*style.LOOKS, *NEW)]
+    assert len({(look.colour, look.marker) for look in looks}) == len(looks)
+    assert len({look.marker for look in looks}) == len(looks)
+    new = [style.look(config, name).colour for name in NEW]
+    for eyes in ("normal", "deutan"):
+        for first, second in itertools.combinations(new, 2):
+            assert np.linalg.norm(lab(first, eyes) - lab(second, eyes)) > 15, (eyes, first, second)
+
+
+NEW = ("new-a", "new-b", "new-c", "new-d")

@@ -4,7 +4,8 @@ import pytest
 from conftest import make_record, store
 
 from eowm import paper
-from eowm.analysis import results, tables
+from eowm.analysis import collect, tables
+from eowm.analysis.summary import summarise
 from eowm.settings.config import load_config
 
 NAME = "table3/shuffled-mnist-2/eowm:w2-0.10"
@@ -28,7 +29,7 @@ def test_our_mean_stands_beside_the_papers_value(whole, tmp_path) -> None:
     for seed, start in enumerate([0.90, 0.92]):
         matrix = [[start, 0.0], [start, start]]
         store(make_record(whole, NAME, seed, "paper", matrix), tmp_path)
-    summary = results.summarise(results.collect(tmp_path, whole, "paper"), whole)
+    summary = summarise(collect.collect(whole, "paper", tmp_path), whole)
     line = summary[(summary.table == "table3") & (summary.metric == "AA")
                    & (summary.row == "eowm:w2-0.10") & (summary.n > 0)].iloc[0]  # fmt: skip
     assert line["mean"] == pytest.approx(0.91)

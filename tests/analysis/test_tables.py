@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 from conftest import GRID, fill, make_record, matrix, store
 
-from eowm.analysis import results, tables
+from eowm.analysis import collect, tables
+from eowm.analysis.summary import summarise
 from eowm.settings.config import load_config
 
 
 def summarised(folder, config, preset="paper"):
-    return results.summarise(results.collect(folder, config, preset), config)
+    return summarise(collect.collect(config, preset, folder), config)
 
 
 @pytest.fixture

@@ -1,38 +1,40 @@
-# From records to tables, figures and the report. A notebook shows; what it shows is computed by
-# functions of the package, from records only.
+# From records to tables, figures and the report. `collect` alone opens records; notebooks and the
+# report read the table that it writes.
 
 
-rule results:
+rule collect:
     input:
         records=wanted_records(),
         failures=failure_notes(),
+        beside=records_beside(),
     output:
         csv=OUT / "results.csv",
+        runs=WORK / "runs.json",
     log:
-        WORK / "logs" / "results.log",
+        WORK / "logs" / "collect.log",
     benchmark:
-        WORK / "benchmarks" / "results.tsv"
+        WORK / "benchmarks" / "collect.tsv"
     localrule: True
     conda:
         "../../environment.yml"
     params:
         code=drawing_code(),
     shell:
-        "python -m eowm collect --out {output.csv} > {log} 2>&1"
+        "python -m eowm collect > {log} 2>&1"
 
 
-# Notebook → the table whose records it draws from (or all, or none), and what it makes.
+# Notebook → whether it needs the runs, and what it makes.
 NOTEBOOKS = {
     "table2": (
-        "table2",
+        True,
         expand("tables/table2.{kind}", kind=["csv", "md", "tex"])
         + ["tables/paired.csv"],
     ),
-    "table3": ("table3", expand("tables/table3.{kind}", kind=["csv", "md", "tex"])),
-    "figure2": (None, expand("figures/figure2.{kind}", kind=["pdf", "png"])),
-    "figure3": ("table2", expand("figures/figure3.{kind}", kind=["pdf", "png"])),
+    "table3": (True, expand("tables/table3.{kind}", kind=["csv", "md", "tex"])),
+    "figure2": (False, expand("figures/figure2.{kind}", kind=["pdf", "png"])),
+    "figure3": (True, expand("figures/figure3.{kind}", kind=["pdf", "png"])),
     "forgetting": (
-        "table2",
+        True,
         expand(
             "figures/{name}.{kind}",
             name=["tradeoff"]
@@ -41,17 +43,17 @@ NOTEBOOKS = {
         ),
     ),
     "cost": (
-        "table2",
+        True,
         expand("figures/{name}.{kind}", name=["cost", "scaling"], kind=["pdf", "png"]),
     ),
-    "evidence": (
-        "all",
+    "claims": (
+        True,
         expand(
             "figures/{name}.{kind}", name=["claims", "sensitivity"], kind=["pdf", "png"]
         ),
     ),
     "theorems": (
-        None,
+        False,
         ["tables/theorems.csv"]
         + expand(
             "figures/{name}.{kind}", name=["figure1", "theorem4"], kind=["pdf", "png"]
@@ -59,17 +61,15 @@ NOTEBOOKS = {
     ),
 }
 
-for name, (table, products) in NOTEBOOKS.items():
+for name, (needs_runs, products) in NOTEBOOKS.items():
 
     rule:
         name:
             name
         input:
             notebook=f"notebooks/{name}.ipynb",
-            records=drawn_from(wanted_records, table),
-            failures=drawn_from(failure_notes, table),
-            theorems=OUT / "tables" / "theorems.csv" if name == "evidence" else [],
-            beside=records_beside() if name == "evidence" else [],
+            runs=rules.collect.output.runs if needs_runs else [],
+            theorems=OUT / "tables" / "theorems.csv" if name == "claims" else [],
         output:
             notebook=OUT / "notebooks" / f"{name}.ipynb",
             html=report(
@@ -90,7 +90,11 @@ for name, (table, products) in NOTEBOOKS.items():
             mem_mb=2000,
             runtime=30,
         params:
-            parameters={"preset": PRESET, "out": str(OUT)},
+            parameters={
+                "preset": PRESET,
+                "runs": str(WORK / "runs.json") if needs_runs else None,
+                "out": str(OUT),
+            },
             code=drawing_code(),
         script:
             "../scripts/run_notebook.py"
@@ -98,9 +102,8 @@ for name, (table, products) in NOTEBOOKS.items():
 
 rule report:
     input:
-        rules.results.output,
         [OUT / "notebooks" / f"{name}.html" for name in NOTEBOOKS],
-        records_beside(),
+        runs=rules.collect.output.runs,
     output:
         report(
             OUT / "report" / "index.html",
@@ -117,4 +120,4 @@ rule report:
     params:
         code=drawing_code(),
     shell:
-        "python -m eowm report > {log} 2>&1"
+        "python -m eowm report --runs {input.runs} > {log} 2>&1"

@@ -4,6 +4,7 @@
 cells are embedded as JSON; the script shows one in a dialog.
 """
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,34 +12,38 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from eowm.analysis import claims, figures, ledger, results, style, tables
-from eowm.analysis.report import heatmap, pictures, story, verdict
-from eowm.analysis.report.verdict import provenance
+from eowm import paper
+from eowm.analysis import ambiguities, claims, figures, style, tables
+from eowm.analysis.report import cells, headline, heatmap, pictures
 from eowm.analysis.statistics import RULE
-from eowm.paper import methods
 from eowm.settings.config import Config
+from eowm.settings.options import docstring_of
 
 HERE = Path(__file__).parent
 
-__all__ = ["provenance", "render", "write"]
-
 
 def write(
-    folder: Path, config: Config, preset: str, notebooks: Sequence[Path] | None = None
+    runs: pd.DataFrame,
+    config: Config,
+    preset: str,
+    folder: Path,
+    elsewhere: Mapping[str, pd.DataFrame] = ambiguities.NOWHERE,
 ) -> Path:
-    """`<folder>/report/index.html` from `<folder>/records`; links to the notebooks' pages."""
+    """`<folder>/report/index.html`, with the figures and notebooks that `folder` has.
+
+    `elsewhere`: the runs of other presets (`collect.beside`).
+    """
     page = folder / "report" / "index.html"
-    if notebooks is None:
-        notebooks = sorted((folder / "notebooks").glob("*.html"))
-    runs = results.collect(folder / "records", config, preset)
     text = render(
         runs,
         config,
         preset,
-        notebooks=[(path.stem, _link(path, page)) for path in notebooks],
+        notebooks=[
+            (path.stem, _link(path, page)) for path in sorted(folder.glob("notebooks/*.html"))
+        ],
         theorems=folder / "tables" / "theorems.csv",
         drawings=pictures.found(folder / "figures"),
-        elsewhere=ledger.runs_elsewhere(folder, config, preset),
+        elsewhere=elsewhere,
     )
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")
@@ -52,19 +57,19 @@ def render(
     notebooks: Sequence[tuple[str, str]] = (),
     theorems: Path | None = None,
     drawings: Sequence[pictures.Picture] = (),
-    elsewhere: Mapping[str, pd.DataFrame] = ledger.NOWHERE,
+    elsewhere: Mapping[str, pd.DataFrame] = ambiguities.NOWHERE,
 ) -> str:
-    """The page as text. `notebooks`: name and address; `elsewhere`: `ledger.runs_elsewhere`."""
+    """The page as text. `notebooks`: name and address."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     template = environment.from_string((HERE / "page.html.j2").read_text(encoding="utf-8"))
-    evidence = claims.gather(runs, config, theorems)
-    summary, evaluated = evidence.summary, claims.evaluate(evidence)
+    judged = claims.gather(runs, config, theorems)
+    summary = judged.summary
     shown = [name for name in tables.TITLES if name in config.tables]
     return template.render(
         preset=preset,
-        sentences=verdict.sentences(runs, summary),
+        sentences=headline.sentences(runs, summary),
         maps=heatmap.maps(summary, config),
         scale=heatmap.SCALE,
         tables=[tables.layout(summary, config, name) for name in shown],
@@ -73,21 +78,31 @@ def render(
         rule=RULE,
         figure=pictures.embedded(figures.figure3(runs, config)),
         drawings=drawings,
-        claims=evaluated,
+        claims=claims.evaluate(judged),
         claim_rule=claims.RULE,
-        ledger=[(entry, ledger.measure(runs, config, entry, elsewhere)) for entry in ledger.load()],
+        ambiguities=[
+            (entry, ambiguities.measure(runs, config, entry, elsewhere))
+            for entry in ambiguities.load()
+        ],
         methods=[
-            (name, config.methods[name].title if name in config.methods else name.upper(), entry)
-            for name, entry in methods().items()
+            (name, method.title or name.upper(), _blocks(docstring_of(name)))
+            for name, method in config.methods.items()
         ],
         notebooks=notebooks,
-        provenance=provenance(runs, config, preset),
+        provenance=headline.provenance(runs, config, preset),
         runs=list(runs[runs.dataset.notna()].fillna({"commit": "unknown"}).itertuples()),
-        stories=story.stories(runs, summary, config, preset),
+        stories=cells.stories(runs, summary, config, preset),
         scenario_title=style.scenario_title,
         css=(HERE / "page.css").read_text(encoding="utf-8"),
         js=(HERE / "page.js").read_text(encoding="utf-8"),
     )
+
+
+def _blocks(docstring: str) -> list[tuple[bool, str]]:
+    """The paragraphs of a method's docstring; True: indented, so equations."""
+    return [
+        (block.startswith("    "), inspect.cleandoc(block)) for block in docstring.split("\n\n")
+    ]
 
 
 def _link(target: Path, page: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from eowm.analysis import style
+from eowm.analysis.figures import small_png
 
 WIDTH, COLOURS = 1200, 64  # enough for a screen; the files beside the page have everything
 CAPTIONS = {
@@ -17,7 +17,6 @@ CAPTIONS = {
     "cost": "Cost: time and memory of each cell.",
     "scaling": "Cost against the number of tasks.",
     "tradeoff": "Forgetting against plasticity.",
-    "theorem4": "Theorem 4: time of a step against the width of a layer.",
 }
 
 
@@ -43,11 +42,8 @@ def found(folder: Path) -> list[Picture]:
 
 
 def embedded(figure: Figure) -> str:
-    """SVG: sharp at every zoom, and its ids cannot clash with the page's."""
-    buffer = io.BytesIO()
-    with style.context():
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+    """As a small PNG: with every cell run, SVG would take more than half of the page."""
+    return "data:image/png;base64," + base64.b64encode(small_png(figure)).decode()
 
 
 def _small(path: Path) -> str:

@@ -1,18 +1,13 @@
-"""The story of each cell: its runs, matrix, curves, settings with their origin, and its command."""
+"""What the page shows of one cell: its runs, matrix, curves, settings, and its command."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from eowm import records
-from eowm.analysis import results, style
-from eowm.analysis.report.verdict import duration
+from eowm.analysis import style
+from eowm.analysis.collect import COMPLETE, METRICS, TASK_KNOWN
 from eowm.analysis.statistics import PAIRS, mean, paired
-from eowm.paper import origins
 from eowm.records.metrics import average_accuracy_so_far
-from eowm.records.record import Record
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
 
@@ -23,13 +18,12 @@ def stories(
     runs: pd.DataFrame, summary: pd.DataFrame, config: Config, preset: str
 ) -> dict[str, dict[str, Any]]:
     """By cell name, ready for JSON; every cell of the grid has one, run or not."""
-    found = {}
-    key = ["table", "scenario", "row"]
-    lines = dict(list(summary.groupby(key, sort=False)))
-    for name, here in runs[runs.in_grid].groupby(key, sort=False):
-        cell = config.cell("/".join(name))
-        found[cell.name] = _story(cell, here, lines[name], runs, config, preset)
-    return found
+    names = summary.table + "/" + summary.scenario + "/" + summary.row
+    lines = dict(list(summary.groupby(names, sort=False)))
+    return {
+        str(name): _story(config.cell(str(name)), here, lines[name], runs, config, preset)
+        for name, here in runs[runs.in_grid].groupby("cell", sort=False)
+    }
 
 
 def _story(
@@ -41,24 +35,23 @@ def _story(
     preset: str,
 ) -> dict[str, Any]:
     recorded = here[here.dataset.notna()]  # a run that failed early has no record
-    files = [records.read(Path(path)) for path in recorded.path]
-    complete = [record for record in files if record.complete]
+    complete = here[here.status == COMPLETE]
     return {
         "title": f"{style.title(config, cell.row)} · {style.scenario_title(cell.scenario)}",
         "colour": style.look(config, cell.row).colour,
         "metrics": [
             _metric(line)
             for line in lines.itertuples()
-            if line.n or line.metric not in results.TASK_KNOWN.values()
+            if line.n or line.metric not in TASK_KNOWN.values()
         ],
         "pairs": _pairs(cell, runs),
-        "runs": [_run(record) for record in files],
+        "runs": [_run(run) for run in recorded.itertuples()],
         "planned": sorted(int(seed) for seed in here.seed),
         "estimate": _estimate(here),
         "matrix": _matrix(complete),
         "average": _average(complete),
         "learning": _learning(complete),
-        "settings": _settings(cell, config, preset, files),
+        "settings": _settings(cell, config, preset, recorded),
         "commands": [
             f"eowm train {cell.name} --seed {here.seed.iloc[0]} --preset {preset}",
             f"snakemake {cell.rule} --config preset={preset}",
@@ -104,54 +97,49 @@ def _estimate(here: pd.DataFrame) -> str:
     )
 
 
-def _run(record: Record) -> dict[str, Any]:
-    timing, environment = record.timing, record.environment
-    found = results.metrics_of(record)
-    device = f"{environment.get('device')}, threads: {environment.get('threads', 'unknown')}"
+def _run(run) -> dict[str, Any]:
     return {
-        "seed": record.cell.seed,
-        "status": record.status,
-        "metrics": [_number(found.get(name)) for name in results.METRICS],
-        "time": duration(timing.train_seconds),
-        "memory": f"{timing.peak_memory_bytes / 2**20:,.0f} MiB",
-        "machine": device,
-        "software": f"Python {environment.get('python')}, torch {environment.get('torch')}",
-        "commit": str(environment.get("commit"))[:12],
-        "data": f"{record.data.name} from {record.data.source}, sha256 {record.data.sha256[:12]}…",
-        "settings": record.settings_hash,
+        "seed": run.seed,
+        "status": run.status,
+        "metrics": [_number(getattr(run, name)) for name in METRICS],
+        "time": style.duration(run.train_seconds),
+        "memory": f"{run.peak_memory_bytes / 2**20:,.0f} MiB",
+        "machine": run.machine,
+        "software": f"Python {run.python}, torch {run.torch}",
+        "commit": str(run.commit)[:12],
+        "data": f"{run.dataset} from {run.data_source}, sha256 {run.sha256[:12]}…",
+        "settings": run.settings_hash,
     }
 
 
-def _matrix(complete: Sequence[Record]) -> list[list[float] | None]:
+def _matrix(complete: pd.DataFrame) -> list[list[float] | None]:
     """Mean over runs; a row that was not measured is null."""
-    if not complete:
-        return []
     found: list[list[float] | None] = []
-    for rows in zip(*(record.accuracy for record in complete), strict=True):
+    for rows in zip(*complete.accuracy, strict=True):
         measured = [row for row in rows if row is not None]
         columns = zip(*measured, strict=True)
         found.append([round(sum(c) / len(c), 3) for c in columns] if measured else None)
     return found
 
 
-def _average(complete: Sequence[Record]) -> list[dict[str, Any]]:
+def _average(complete: pd.DataFrame) -> list[dict[str, Any]]:
     """Figure 3's curve of each run."""
-    curves = [(record, average_accuracy_so_far(record.accuracy)) for record in complete]
+    curves = [(run.seed, average_accuracy_so_far(run.accuracy)) for run in complete.itertuples()]
     return [
-        {"seed": record.cell.seed, "values": [_number(value) for value in curve]}
-        for record, curve in curves
+        {"seed": seed, "values": [_number(value) for value in curve]}
+        for seed, curve in curves
         if None not in curve
     ]
 
 
-def _learning(complete: Sequence[Record]) -> dict[str, Any] | None:
+def _learning(complete: pd.DataFrame) -> dict[str, Any] | None:
     """Validation accuracy over the tasks seen, epoch by epoch, mean over runs."""
-    curves = [[epoch.validation_seen for epoch in record.curves] for record in complete]
+    curves = [[epoch["validation_seen"] for epoch in curve] for curve in complete.curves]
     length = min(map(len, curves), default=0)
     if length < 2:
         return None
     values = [mean(at) for at in zip(*(curve[:length] for curve in curves), strict=True)]
-    tasks = [epoch.task for epoch in complete[0].curves[:length]]
+    tasks = [epoch["task"] for epoch in complete.curves.iloc[0][:length]]
     step = -(-length // POINTS)
     kept = range(step - 1, length, step)
     return {
@@ -162,24 +150,28 @@ def _learning(complete: Sequence[Record]) -> dict[str, Any] | None:
 
 
 def _settings(
-    cell: Cell, config: Config, preset: str, files: Sequence[Record]
+    cell: Cell, config: Config, preset: str, recorded: pd.DataFrame
 ) -> list[dict[str, str]]:
-    """As run; of a cell that has not run, as it would run."""
-    run = files[0].settings if files else config.resolve(cell, 0, preset)
-    places, known = config.places(cell, preset), origins()
-    values = {**run.net.model_dump(), **run.training.model_dump(), **run.options}
+    """As run; of a cell that has not run, as it would run. With the section that sets the value."""
+    if len(recorded):
+        run = recorded.settings.iloc[0]
+    else:
+        run = config.resolve(cell, 0, preset).model_dump(mode="json")
+    places, limits = config.places(cell, preset), run["limits"]
     lines = []
-    for key, value in values.items():
-        place = places.get(key, "default")
-        said = known.get(place, {})
-        origin = said.get(key) or said.get("*") or f"config.yaml, {place}"
-        if place.startswith("presets.") or (key == "epochs" and run.limits.epochs):
-            origin = f"ours: preset {preset}"
+    for key, value in {**run["net"], **run["training"], **run["options"]}.items():
+        limited = key == "epochs" and limits["epochs"]
+        place = f"presets.{preset}" if limited else places.get(key)
+        origin = f"config.yaml: {place}" if place else "default"
         lines.append({"key": key, "value": _shown(value), "origin": origin})
-    limits = {f"limit of {key}": value for key, value in run.limits if value and key != "epochs"}
     return lines + [
-        {"key": key, "value": _shown(value), "origin": f"ours: preset {preset}"}
+        {
+            "key": f"limit of {key}",
+            "value": _shown(value),
+            "origin": f"config.yaml: presets.{preset}",
+        }
         for key, value in limits.items()
+        if value and key != "epochs"
     ]
 
 

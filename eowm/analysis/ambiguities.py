@@ -8,20 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 import yaml
 from pydantic import Field
 
-from eowm import paper, records
-from eowm.analysis import results
-from eowm.analysis.results import TASK_KNOWN
-from eowm.analysis.statistics import COMPLETE, Paired, difference, of_cell, paired
+from eowm import paper
+from eowm.analysis.collect import COMPLETE, TASK_KNOWN
+from eowm.analysis.statistics import Paired, difference, of_cell, paired
 from eowm.settings.config import Config
 from eowm.settings.run import Strict
 
-METRICS = ("AA", "MRR")
 CHANGED = 0.001  # a reading that moves MRR by less changes nothing
 NOWHERE: Mapping[str, pd.DataFrame] = MappingProxyType({})
 
@@ -62,21 +60,13 @@ def load(path: Path = paper.FOLDER / "ambiguities.yaml") -> list[Ambiguity]:
     return [Ambiguity.model_validate(entry) for entry in yaml.safe_load(path.read_text("utf-8"))]
 
 
-def runs_elsewhere(folder: Path, config: Config, preset: str) -> dict[str, pd.DataFrame]:
-    """By preset: runs of `config.presets_beside`, whose outputs lie beside `folder`."""
-    return {
-        name: results.collect(folder.parent / name / "records", config, name)
-        for name in config.presets_beside(preset)
-    }
-
-
 def measure(
     runs: pd.DataFrame,
     config: Config,
     entry: Ambiguity,
     elsewhere: Mapping[str, pd.DataFrame] = NOWHERE,
 ) -> list[Measured]:
-    """What is known about one entry; `elsewhere`: see `runs_elsewhere`."""
+    """What is known about one entry; `elsewhere`: by preset, from `collect.beside`."""
     found = [
         _compare(_runs_of(variant, config, runs, elsewhere), config, variant, default)
         for variant, default in entry.sensitivity
@@ -87,7 +77,7 @@ def measure(
 def to_frame(
     runs: pd.DataFrame, config: Config, elsewhere: Mapping[str, pd.DataFrame] = NOWHERE
 ) -> pd.DataFrame:
-    """One line a comparison and metric, for `sensitivity.csv`."""
+    """One line a comparison and metric."""
     lines = []
     for entry in load():
         for measured in measure(runs, config, entry, elsewhere):
@@ -125,7 +115,7 @@ def _runs_of(
 def _compare(runs: pd.DataFrame, config: Config, variant: str, default: str) -> Measured:
     """Runs with other settings than config.yaml has now do not count."""
     now = runs[~runs.stale.astype(bool)]
-    found = tuple(paired(now, variant, default, metric) for metric in METRICS)
+    found = tuple(paired(now, variant, default, metric) for metric in TASK_KNOWN)
     ran = any(difference.n for difference in found)
     return Measured(variant, default, found, _limits(now), "" if ran else _absent(config, variant))
 
@@ -148,20 +138,20 @@ def _absent(config: Config, cell: str) -> str:
 
 def mrr_of_every_epoch(runs: pd.DataFrame) -> list[Measured]:
     """MRR with the best accuracy of any epoch, minus MRR with that of ends of tasks."""
-    return _other_mrr(runs, "every epoch", lambda record: record.best_epoch_accuracy)
+    return _other_mrr(runs, "every epoch", lambda run: run.best_epoch_accuracy)
 
 
 def mrr_of_ends_of_tasks(runs: pd.DataFrame) -> list[Measured]:
     """MRR with acc_ii, minus MRR with the best accuracy."""
 
-    def right_after(record: records.Record) -> list[float | None]:
-        return [None if row is None else row[i] for i, row in enumerate(record.accuracy)]
+    def right_after(run) -> list[float | None]:
+        return [None if row is None else row[i] for i, row in enumerate(run.accuracy)]
 
     return _other_mrr(runs, "share of acc_ii", right_after)
 
 
 def _other_mrr(
-    runs: pd.DataFrame, reading: str, best: Callable[[records.Record], list[float | None]]
+    runs: pd.DataFrame, reading: str, best: Callable[[Any], list[float | None]]
 ) -> list[Measured]:
     """Of EOWM, and of every row of Table 2 that it changes: `best` is what is shared out."""
     measured = []
@@ -171,8 +161,7 @@ def _other_mrr(
             continue
         other, ours = {}, {}
         for run in here.itertuples():
-            record = records.read(Path(run.path))
-            value = _mrr(record.accuracy[-1], best(record))
+            value = _mrr(run.accuracy[-1], best(run))
             if value is not None:
                 other[run.seed], ours[run.seed] = value, run.MRR
         found = difference(other, ours, "MRR")
@@ -182,7 +171,7 @@ def _other_mrr(
     return measured
 
 
-def _mrr(last: records.Row, best: list[float | None]) -> float | None:
+def _mrr(last: list[float] | None, best: list[float | None]) -> float | None:
     """MRR with the given accuracies in the place of the best; 0/0 counts as 0."""
     if last is None or any(value is None for value in best[:-1]):
         return None

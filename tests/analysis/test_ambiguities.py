@@ -1,9 +1,9 @@
-"""The ambiguity ledger: complete, and measured by cells that exist."""
+"""The ambiguities: complete, and measured by cells that exist."""
 
 import pytest
 from conftest import make_record, matrix, store
 
-from eowm.analysis import ledger, results
+from eowm.analysis import ambiguities, collect
 from eowm.settings.config import load_config
 
 VARIANT = "sensitivity-shuffled/shuffled-mnist-3/eowm:rate-0.1"
@@ -16,20 +16,20 @@ def whole():
 
 
 def entry(number):
-    return next(entry for entry in ledger.load() if entry.number == number)
+    return next(entry for entry in ambiguities.load() if entry.number == number)
 
 
 def test_entries_are_complete_and_numbered_once():
-    entries = ledger.load()
+    entries = ambiguities.load()
     assert len(entries) >= 40
     assert len({entry.number for entry in entries}) == len(entries)
     assert all(len(entry.options) > 1 for entry in entries)
-    assert all(entry.reading is None or entry.reading in ledger.READINGS for entry in entries)
+    assert all(entry.reading is None or entry.reading in ambiguities.READINGS for entry in entries)
 
 
 def test_every_measurement_is_made_of_cells_of_the_grid(whole):
     cells = {cell.name for cell in whole.cells()}
-    named = {cell for entry in ledger.load() for pair in entry.sensitivity for cell in pair}
+    named = {cell for entry in ambiguities.load() for pair in entry.sensitivity for cell in pair}
     assert named <= cells
     measuring = {cell.name for cell in whole.cells() if cell.table.startswith("sensitivity")}
     assert measuring <= named, "a cell that no entry reads"
@@ -37,7 +37,7 @@ def test_every_measurement_is_made_of_cells_of_the_grid(whole):
 
 def test_a_variant_differs_from_its_default_in_what_the_topic_says(whole):
     """The two cells of a pair share a scenario and differ in their settings."""
-    for item in ledger.load():
+    for item in ambiguities.load():
         for pair in item.sensitivity:
             variant, default = (whole.cell(cell) for cell in pair)
             assert variant.scenario == default.scenario
@@ -51,8 +51,8 @@ def test_sensitivity_is_the_paired_difference(tmp_path, whole):
         for cell, accuracy in ((DEFAULT, 0.8), (VARIANT, 0.8 + gain)):
             record = make_record(whole, cell, seed, accuracy=matrix(3, accuracy, 0.0))
             store(record, tmp_path)
-    runs = results.collect(tmp_path, whole, "paper")
-    measured = {found.variant: found for found in ledger.measure(runs, whole, entry(34))}
+    runs = collect.collect(whole, "paper", tmp_path)
+    measured = {found.variant: found for found in ambiguities.measure(runs, whole, entry(34))}
     accuracy, memory = measured[VARIANT].differences
     assert (accuracy.metric, accuracy.n) == ("AA", 3)
     assert accuracy.mean == pytest.approx(0.02)
@@ -60,7 +60,7 @@ def test_sensitivity_is_the_paired_difference(tmp_path, whole):
     other = measured["sensitivity-cifar10/cifar10-5/eowm:rate-0.02"]
     assert not other.ran
     assert other.note == "not run (a cell of preset tenth)"
-    frame = ledger.to_frame(runs, whole)
+    frame = ambiguities.to_frame(runs, whole)
     assert frame[(frame.number == 34) & (frame.n > 0)].difference.tolist() == pytest.approx(
         [0.02, 0]
     )
@@ -76,21 +76,24 @@ def test_cifar_is_read_from_the_reduced_preset_and_says_so(tmp_path, whole):
     ):
         record = make_record(whole, cell, preset=preset, accuracy=matrix(5, accuracy, 0.0))
         store(record, tmp_path / preset / "records")
-    runs = results.collect(tmp_path / "paper" / "records", whole, "paper")
-    elsewhere = ledger.runs_elsewhere(tmp_path / "paper", whole, "paper")
-    measured = {f.variant: f for f in ledger.measure(runs, whole, entry(34), elsewhere)}
+    runs = collect.collect(whole, "paper", tmp_path / "paper" / "records")
+    assert whole.presets_beside("quick") == []
+    elsewhere = {
+        name: collect.collect(whole, name, tmp_path / name / "records")
+        for name in whole.presets_beside("paper")
+    }
+    measured = {f.variant: f for f in ambiguities.measure(runs, whole, entry(34), elsewhere)}
     assert measured[variant].differences[0].mean == pytest.approx(0.1)
     assert measured[variant].limits == "reduced budget"
-    frame = ledger.to_frame(runs, whole, elsewhere)
+    frame = ambiguities.to_frame(runs, whole, elsewhere)
     assert set(frame[frame.variant == variant].limits) == {"reduced budget"}
-    assert ledger.runs_elsewhere(tmp_path / "quick", whole, "quick") == {}
 
 
 def test_stale_runs_do_not_count(tmp_path, whole):
     for cell, how in ((DEFAULT, {"overrides": {"epochs": 1}}), (VARIANT, {})):
         store(make_record(whole, cell, **how), tmp_path)
-    runs = results.collect(tmp_path, whole, "paper")
-    assert not any(found.ran for found in ledger.measure(runs, whole, entry(34)))
+    runs = collect.collect(whole, "paper", tmp_path)
+    assert not any(found.ran for found in ambiguities.measure(runs, whole, entry(34)))
 
 
 def test_mrr_of_every_epoch_by_hand(tmp_path, whole):
@@ -98,8 +101,8 @@ def test_mrr_of_every_epoch_by_hand(tmp_path, whole):
     rows = [[0.8, 0, 0], [0.7, 0.5, 0], [0.6, 0.5, 0.9]]
     record = make_record(whole, DEFAULT, accuracy=rows)
     store(record.model_copy(update={"best_epoch_accuracy": [0.9, 0.5, 0.9]}), tmp_path)
-    runs = results.collect(tmp_path, whole, "paper")
-    (found,) = ledger.measure(runs, whole, entry(59))
+    runs = collect.collect(whole, "paper", tmp_path)
+    (found,) = ambiguities.measure(runs, whole, entry(59))
     ends, epochs = (0.6 / 0.8 + 1) / 2, (0.6 / 0.9 + 1) / 2
     assert found.differences[0].mean == pytest.approx(epochs - ends)
 
@@ -110,8 +113,8 @@ def test_mrr_of_ends_of_tasks_by_hand(tmp_path, whole):
     improving, steady = "table2/shuffled-mnist-3/er-mir", "table2/shuffled-mnist-3/owm"
     store(make_record(whole, improving, accuracy=rows), tmp_path)
     store(make_record(whole, steady, accuracy=matrix(3, 0.9, 0.0)), tmp_path)
-    runs = results.collect(tmp_path, whole, "paper")
-    (found,) = ledger.measure(runs, whole, entry(58))  # nothing changes for the other
+    runs = collect.collect(whole, "paper", tmp_path)
+    (found,) = ambiguities.measure(runs, whole, entry(58))  # nothing changes for the other
     assert found.default == improving
     best, ends = (0.85 / 0.9 + 1) / 2, (0.85 / 0.8 + 1) / 2
     assert found.differences[0].mean == pytest.approx(ends - best)
@@ -122,8 +125,8 @@ def test_the_task_known_is_read_from_the_same_records(tmp_path, whole):
         record = make_record(whole, f"table2/cifar10-5/{row}", accuracy=matrix(5, 0.5, 0.0))
         known = None if told is None else matrix(5, told, 0.0)
         store(record.model_copy(update={"task_known": known}), tmp_path)
-    runs = results.collect(tmp_path, whole, "paper")
-    (found,) = ledger.measure(runs, whole, entry(43))
+    runs = collect.collect(whole, "paper", tmp_path)
+    (found,) = ambiguities.measure(runs, whole, entry(43))
     assert found.variant == "table2/cifar10-5/eowm, task known"
     accuracy, memory = found.differences
     assert (accuracy.metric, accuracy.mean) == ("AA", pytest.approx(0.4))

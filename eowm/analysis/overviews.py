@@ -1,6 +1,6 @@
 """Two overviews as figures: what the paper's ambiguities do to the numbers, and its claims.
 
-Both draw a table that others computed: `ledger.to_frame` and `claims.to_frame`.
+Both draw a table that others computed: `ambiguities.to_frame` and `claims.to_frame`.
 """
 
 import itertools
@@ -32,7 +32,7 @@ SHAPES = [
 
 
 def sensitivity_figure(differences: pd.DataFrame, config: Config) -> Figure:
-    """`ledger.to_frame`; `variant` and `default` are cells (`table/scenario/row`).
+    """`ambiguities.to_frame`; `variant` and `default` are cells (`table/scenario/row`).
 
     A line compares two rows, with a marker for each scenario and the 95 % t-interval of the paired
     difference. A reduced budget makes another scenario of it.

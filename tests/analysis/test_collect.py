@@ -6,18 +6,19 @@ import math
 import pytest
 from conftest import fill, make_record, matrix, store
 
-from eowm.analysis import results
+from eowm.analysis import collect, statistics
+from eowm.analysis.summary import summarise
 from eowm.errors import ConfigError, RecordError
 
 CELL = "table2/cifar10-5/owm"
 
 
 def runs_of(folder, config, preset="paper"):
-    return results.collect(folder, config, preset)
+    return collect.collect(config, preset, folder)
 
 
 def line_of(runs, config, cell=CELL, metric="AA"):
-    summary = results.summarise(runs, config)
+    summary = summarise(runs, config)
     table, scenario, row = cell.split("/")
     found = summary[
         (summary.table == table)
@@ -58,9 +59,9 @@ def test_nothing_is_rounded_before_averaging(tmp_path, config):
 
 
 def test_one_run_has_no_interval():
-    assert results.t_interval([0.5]) == (None, None)
-    assert results.t_interval([]) == (None, None)
-    assert results.mean([]) is None
+    assert statistics.t_interval([0.5]) == (None, None)
+    assert statistics.t_interval([]) == (None, None)
+    assert statistics.mean([]) is None
 
 
 def test_paper_value_for_the_papers_rows_only(tmp_path, config):
@@ -74,8 +75,8 @@ def test_every_cell_of_the_grid_appears_without_any_record(tmp_path, config):
     runs = runs_of(tmp_path / "missing", config)
     assert len(runs) == 3 * 8 * 3
     assert set(runs.status) == {"not run"}
-    summary = results.summarise(runs, config)
-    assert len(summary) == 3 * 8 * len(results.METRICS)
+    summary = summarise(runs, config)
+    assert len(summary) == 3 * 8 * len(collect.METRICS)
     assert set(summary.note) == {"not run"}
     assert set(summary.marks) == {"m"}
     assert not summary.comparable.any()
@@ -213,16 +214,16 @@ def test_unknown_preset_names_the_nearest(tmp_path, config):
 def test_curves_follow_the_matrix(tmp_path, config):
     accuracy = [[0.8, 0.0], [0.6, 0.4]]
     store(make_record(config, "table2/cifar100-2/owm", accuracy=accuracy), tmp_path)
-    curves = results.accuracy_so_far(runs_of(tmp_path, config))
+    curves = collect.accuracy_so_far(runs_of(tmp_path, config))
     assert curves.tasks.tolist() == [1, 2]
     assert curves.accuracy.tolist() == pytest.approx([0.8, 0.5])
 
 
 def test_changing_one_record_changes_only_its_cell(tmp_path, config):
     fill(tmp_path, config, "quick")
-    before = results.summarise(runs_of(tmp_path, config, "quick"), config)
+    before = summarise(runs_of(tmp_path, config, "quick"), config)
     store(make_record(config, CELL, preset="quick", accuracy=flat(5, 0.123)), tmp_path)
-    after = results.summarise(runs_of(tmp_path, config, "quick"), config)
+    after = summarise(runs_of(tmp_path, config, "quick"), config)
     changed = before["mean"].ne(after["mean"]) & before["mean"].notna()
     assert set(zip(after[changed].scenario, after[changed].row, strict=True)) == {
         ("cifar10-5", "owm")

@@ -6,8 +6,10 @@ from importlib.metadata import version
 import pandas as pd
 
 from eowm import paper
-from eowm.analysis import results, style
+from eowm.analysis import style
+from eowm.analysis.collect import COMPLETE, NOT_RUN
 from eowm.analysis.statistics import CLOSE, NOT_COMPARABLE, NOT_REPLICATED, REPLICATED, paired
+from eowm.analysis.summary import CEILING, LETTER
 from eowm.settings.config import Config
 
 TABLES = ("table2", "table3")  # of the paper; the grid has more
@@ -73,7 +75,7 @@ def _over_others(signs: list[int]) -> list[str]:
 
 def _comparable(runs: pd.DataFrame) -> str:
     """May these numbers be compared with the paper's at all?"""
-    complete = runs[runs.status == results.COMPLETE]
+    complete = runs[runs.status == COMPLETE]
     comparable = int(complete.comparable.sum())
     if complete.empty:
         return "There is no result yet."
@@ -92,8 +94,8 @@ def _comparable(runs: pd.DataFrame) -> str:
 def _state(runs: pd.DataFrame) -> str:
     """Of the grid: records of other cells are no part of its tables."""
     runs = runs[runs.in_grid]
-    complete = int((runs.status == results.COMPLETE).sum())
-    missing = int((runs.status == results.NOT_RUN).sum())
+    complete = int((runs.status == COMPLETE).sum())
+    missing = int((runs.status == NOT_RUN).sum())
     failed = len(runs) - complete - missing
     return f"{complete} of {len(runs)} runs complete, {failed} failed, {missing} not run"
 
@@ -110,8 +112,8 @@ def _agreement(summary: pd.DataFrame) -> str:
     above = summary[summary.paper_above.astype(bool)]
     if above.empty:
         return f"{told}."
-    joint = summary[(summary.row == results.CEILING) & (summary.metric == "AA")]
-    joint = joint[joint.marks.str.contains(results.LETTER["bfloat16"])]
+    joint = summary[(summary.row == CEILING) & (summary.metric == "AA")]
+    joint = joint[joint.marks.str.contains(LETTER["bfloat16"])]
     rounded = set(zip(joint.table, joint.scenario, strict=True))
     names = ", ".join(
         f"{at.row.upper()}'s {at.paper:.4f} on {style.scenario_title(at.scenario)} against "
@@ -148,16 +150,9 @@ def provenance(runs: pd.DataFrame, config: Config, preset: str) -> dict[str, str
         "Code of the runs": _distinct(recorded["commit"]),
         "Trained with": f"Python {_distinct(recorded.python)}, torch {_distinct(recorded.torch)}",
         "Trained on": _distinct(recorded.device),
-        "Training time": duration(recorded.train_seconds.sum()),
+        "Training time": style.duration(recorded.train_seconds.sum()),
         "Drawn with": ", ".join(f"{name} {version(name)}" for name in DRAWN_WITH),
     }
-
-
-def duration(seconds: float) -> str:
-    for unit, size in (("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} seconds"
 
 
 def _distinct(values: pd.Series) -> str:

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from eowm.analysis import evidence, style
+from eowm.analysis import overviews, style
 
 
 def line(topic, variant, default, difference=None, half=None, metric="AA", note="", limits=""):
@@ -40,7 +40,7 @@ def markers(panel) -> list[float]:
 
 
 def test_every_comparison_has_its_marker_and_interval(differences, config):
-    accuracy, retention = evidence.sensitivity_figure(differences, config).axes
+    accuracy, retention = overviews.sensitivity_figure(differences, config).axes
     assert markers(accuracy) == [-0.2, -0.3, 0.002]
     assert markers(retention) == [-0.1, -0.001]
     bars = [list(bar.get_xdata()) for bar in accuracy.lines if len(bar.get_xdata()) == 2][1:]
@@ -48,7 +48,7 @@ def test_every_comparison_has_its_marker_and_interval(differences, config):
 
 
 def test_names_topics_and_what_is_missing(differences, config):
-    page = evidence.sensitivity_figure(differences, config)
+    page = overviews.sensitivity_figure(differences, config)
     accuracy, retention = page.axes
     assert [name for name in texts(accuracy) if name != "no pair"] == [
         "What P learns", "EOWM, literal − EOWM, text",
@@ -66,7 +66,7 @@ def test_names_topics_and_what_is_missing(differences, config):
 
 
 def test_nothing_touches_below_the_panels(differences, config):
-    page = evidence.sensitivity_figure(differences, config)
+    page = overviews.sensitivity_figure(differences, config)
     with style.context():
         page.draw_without_rendering()
         legend = page.legends[0].get_window_extent()
@@ -78,14 +78,14 @@ def test_nothing_touches_below_the_panels(differences, config):
 def test_the_scale_is_never_finer_than_a_percentage_point(config):
     cell = "table2/shuffled-mnist-3/eowm"
     small = pd.DataFrame([line("Order", f"{cell}:paper", cell, 1e-5, 1e-6)])
-    (panel,) = evidence.sensitivity_figure(small, config).axes
+    (panel,) = overviews.sensitivity_figure(small, config).axes
     assert panel.get_xlim() == pytest.approx((-0.026, 0.026))
 
 
 def test_all_scenarios_at_once(config):
     cells = [f"table2/{name}/eowm" for name in config.tables["table2"].scenarios]
     lines = [line("Order", f"{cell}:paper", cell, 0.01, 0.001) for cell in cells]
-    (panel,) = evidence.sensitivity_figure(pd.DataFrame(lines), config).axes
+    (panel,) = overviews.sensitivity_figure(pd.DataFrame(lines), config).axes
     drawn = [line for line in panel.lines if line.get_marker() not in ("None", "")]
     assert len({(line.get_marker(), line.get_markerfacecolor()) for line in drawn}) == len(cells)
     assert len({line.get_ydata()[0] for line in drawn}) == len(cells)
@@ -95,12 +95,12 @@ def test_all_scenarios_at_once(config):
 def test_rows_of_table_3_have_titles(config):
     cell = "table3/disjoint-mnist-2/eowm:w2-{}"  # a table that this grid does not have
     lines = [line("c2", cell.format("0.10"), cell.format("0.00"), 0.01, 0.001)]
-    (panel,) = evidence.sensitivity_figure(pd.DataFrame(lines), config).axes
+    (panel,) = overviews.sensitivity_figure(pd.DataFrame(lines), config).axes
     assert texts(panel) == ["c2", "w2 = 0.10 − w2 = 0 (OWM)"]
 
 
 def test_no_comparison(differences, config):
-    page = evidence.sensitivity_figure(differences[:0], config)
+    page = overviews.sensitivity_figure(differences[:0], config)
     assert page.texts[0].get_text() == "no comparison"
 
 
@@ -115,7 +115,7 @@ CLAIMS = pd.DataFrame(
 
 
 def test_claims_are_counted_and_listed_by_verdict():
-    (sheet,) = evidence.claims_figure(CLAIMS).axes
+    (sheet,) = overviews.claims_figure(CLAIMS).axes
     words = texts(sheet)
     assert words[:3] == ["✓ holds: 1", "✗ fails: 1", "? undecided: 1"]
     assert [word for word in words if word in set(CLAIMS.id)] == ["range", "best", "gain"]
@@ -124,7 +124,7 @@ def test_claims_are_counted_and_listed_by_verdict():
 
 
 def test_no_text_leaves_the_sheet_or_meets_another():
-    page = evidence.claims_figure(CLAIMS)
+    page = overviews.claims_figure(CLAIMS)
     with style.context():
         page.draw_without_rendering()
         boxes = [text.get_window_extent() for text in page.axes[0].texts]
@@ -135,12 +135,12 @@ def test_no_text_leaves_the_sheet_or_meets_another():
 
 
 def test_no_claim():
-    assert evidence.claims_figure(CLAIMS[:0]).texts[0].get_text() == "no claim"
+    assert overviews.claims_figure(CLAIMS[:0]).texts[0].get_text() == "no claim"
 
 
 def test_another_reading_of_a_row_has_one_name(config):
     cell = "table2/cifar10-5/owm:matched"
-    (name,) = evidence.compared(
+    (name,) = overviews.compared(
         pd.DataFrame([line("Output", f"{cell}, task known", cell, 0.3, 0.01)]), config
     ).name
     assert name.endswith(", task known")

@@ -1,0 +1,250 @@
+"""From record files to one table of runs: the only place that opens records to analyse them.
+
+One line a run. Everything that is drawn or judged starts from this table.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eowm import paths, records
+from eowm.errors import ConfigError, RecordError, nearest
+from eowm.jobs import costs, holds
+from eowm.jobs.status import is_current
+from eowm.records.metrics import all_metrics, average_accuracy_so_far
+from eowm.records.record import Record
+from eowm.settings.cells import Cell
+from eowm.settings.config import Config
+
+COMPLETE, NOT_RUN = "complete", "not run"  # status of a run; a failed one has `failed: why`
+# Of a net that chooses among the classes of an image's own task.
+TASK_KNOWN = {"AA": "AA_task_known", "MRR": "MRR_task_known"}
+METRICS = ("AA", "MRR", "BWT", "FM", "plasticity", *TASK_KNOWN.values())
+
+COLUMNS = [  # of results.csv
+    "preset", "table", "scenario", "method", "variant", "row", "cell", "seed", "status", *METRICS,
+    "train_seconds", "eval_seconds", "images_per_second", "peak_memory_bytes",
+    "estimated_core_hours", "estimated_gpu_hours", "dataset", "data_source", "sha256",
+    "comparable", "budget", "standin", "stale", "selection", "precision", "in_grid",
+    "settings_hash", "commit", "python", "torch", "device", "threads", "machine", "path",
+]  # fmt: skip
+OBJECTS = ["accuracy", "task_known", "best_epoch_accuracy", "curves", "settings"]
+FLAGS = ["comparable", "standin", "stale", "in_grid"]
+NUMBERS = [
+    *METRICS, "train_seconds", "eval_seconds", "images_per_second", "peak_memory_bytes",
+    "estimated_core_hours", "estimated_gpu_hours", "threads",
+]  # fmt: skip
+
+
+def collect(config: Config, preset: str, folder: Path) -> pd.DataFrame:
+    """Every run of the preset's grid, also those without a record, and every record in `folder`.
+
+    A record that is not what its place says is refused: it would count for another cell.
+    """
+    if preset not in config.presets:
+        raise ConfigError(f"preset '{preset}' is unknown{nearest(preset, config.presets)}.")
+    grid = {cell.name: cell for cell in config.cells(preset)}
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for path, record in records.read_all(folder):
+        _refuse_misplaced(record, path, folder, preset)
+        name = record.cell.name
+        found[name, record.cell.seed] = _line(record, path, config, in_grid=name in grid)
+    lines = []
+    for name, cell in grid.items():
+        for seed in config.seeds(cell, preset):
+            known = found.pop((name, seed), None)
+            lines.append(known or _missing(cell, seed, config, preset, folder))
+    return _frame([*lines, *found.values()])
+
+
+def write(runs: pd.DataFrame, folder: Path, json_folder: Path | None = None) -> tuple[Path, Path]:
+    """`results.csv`, for people; `runs.json`, with matrices and curves, for `read`."""
+    table, everything = folder / "results.csv", (json_folder or folder) / "runs.json"
+    table.parent.mkdir(parents=True, exist_ok=True)
+    runs[COLUMNS].to_csv(table, index=False, lineterminator="\n")
+    write_json(runs, everything)
+    return table, everything
+
+
+def write_json(runs: pd.DataFrame, file: Path) -> None:
+    lines = [
+        {key: _plain(value) for key, value in line.items()} for line in runs.to_dict("records")
+    ]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(lines, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def read(file: Path) -> pd.DataFrame:
+    """What `write` wrote; opens no record."""
+    try:
+        return _frame(json.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise RecordError(f"{file} does not exist: run `eowm collect` first.") from None
+
+
+def load(config: Config, preset: str, root: Path = paths.ROOT) -> pd.DataFrame:
+    """The collected runs of a preset, or the records themselves where one of them is newer."""
+    folder, file = root / paths.records(preset), collected_file(preset, root)
+    if preset in config.presets and _newest(file, folder):
+        return read(file)
+    return collect(config, preset, folder)
+
+
+def beside(config: Config, preset: str) -> dict[str, pd.DataFrame]:
+    """By preset: the runs of `config.presets_beside`, which alone run some tables."""
+    return {name: load(config, name) for name in config.presets_beside(preset)}
+
+
+def collected_file(preset: str, root: Path = paths.ROOT) -> Path:
+    return root / paths.RESULTS / preset / "runs.json"
+
+
+def accuracy_so_far(runs: pd.DataFrame) -> pd.DataFrame:
+    """Figure 3's curves: per complete run, the mean accuracy of the tasks learnt so far."""
+    lines = []
+    for run in runs[runs.status == COMPLETE].itertuples():
+        for tasks, accuracy in enumerate(average_accuracy_so_far(run.accuracy), start=1):
+            if accuracy is not None:
+                lines.append((run.table, run.scenario, run.row, run.seed, tasks, accuracy))
+    return pd.DataFrame(lines, columns=["table", "scenario", "row", "seed", "tasks", "accuracy"])
+
+
+# --- One line ---------------------------------------------------------------------------------
+
+
+def _frame(lines: list[dict[str, Any]]) -> pd.DataFrame:
+    runs = pd.DataFrame(lines, columns=[*COLUMNS, *OBJECTS], dtype=object)
+    runs = runs.where(runs.notna(), None)
+    kinds = {**dict.fromkeys(NUMBERS, float), **dict.fromkeys(FLAGS, bool), "seed": int}
+    return runs.astype(kinds)
+
+
+def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str, Any]:
+    cell, data, timing = record.cell, record.data, record.timing
+    stale = not is_current(config, record)
+    standin = data.source == "standin" or not data.comparable
+    environment = ("commit", "python", "torch", "device", "threads")
+    return {
+        **cell.model_dump(),
+        "row": cell.row,
+        "cell": cell.name,
+        "status": record.status,
+        **(_metrics(record) if record.complete else {}),
+        "train_seconds": timing.train_seconds,
+        "eval_seconds": timing.eval_seconds,
+        "images_per_second": timing.images_per_second,
+        "peak_memory_bytes": timing.peak_memory_bytes,
+        "dataset": data.name,
+        "data_source": data.source,
+        "sha256": data.sha256,
+        # `stale` too: a run with `--set epochs=1` still carries its preset's budget.
+        "comparable": record.complete and cell.budget == "paper" and not standin and not stale,
+        "standin": standin,
+        "stale": stale,
+        "selection": record.settings.training.selection,
+        "precision": record.settings.precision,
+        "in_grid": in_grid,
+        "settings_hash": record.settings_hash,
+        **{key: record.environment.get(key) for key in environment},
+        "machine": _machine(record),
+        "path": _shown(path),
+        "accuracy": record.accuracy,
+        "task_known": record.task_known,
+        "best_epoch_accuracy": record.best_epoch_accuracy,
+        "curves": [epoch.model_dump() for epoch in record.curves],
+        "settings": record.settings.model_dump(mode="json"),
+    }
+
+
+def _metrics(record: Record) -> dict[str, float | None]:
+    known = all_metrics(record.task_known) if record.task_known else {}
+    return record.metrics | {ours: known.get(name) for name, ours in TASK_KNOWN.items()}
+
+
+def _machine(record: Record) -> str:
+    """What decides a run's speed, in turn where it changed on the way."""
+    parts = [
+        f"{part.get('device', 'unknown')}, threads: {part.get('threads')}"
+        + (", bfloat16" if part.get("precision") == "bfloat16" else "")
+        for part in record.environments
+    ]
+    return ", then ".join(dict.fromkeys(parts))
+
+
+def _missing(cell: Cell, seed: int, config: Config, preset: str, folder: Path) -> dict[str, Any]:
+    """Never run, or run in vain: then its note says why."""
+    expected = costs.estimate(config, cell, preset)
+    path = folder / _place(cell.name, seed)
+    why = holds.failure(path)
+    return {
+        "preset": preset,
+        "table": cell.table,
+        "scenario": cell.scenario,
+        "method": cell.method,
+        "variant": cell.variant,
+        "row": cell.row,
+        "cell": cell.name,
+        "seed": seed,
+        "status": f"failed: {why}" if why else NOT_RUN,
+        "estimated_core_hours": round(expected.core_hours, 3),
+        "estimated_gpu_hours": round(expected.gpu_hours, 3),
+        "comparable": False,
+        "standin": False,
+        "stale": False,
+        "in_grid": True,
+        "path": _shown(path),
+    }
+
+
+def _place(cell: str, seed: int) -> Path:
+    return Path(paths.cell_path(cell)) / f"seed{seed}.json"
+
+
+def _refuse_misplaced(record: Record, path: Path, folder: Path, preset: str) -> None:
+    cell, settings = record.cell, record.settings
+    if cell.preset != preset:
+        raise RecordError(
+            f"{path} is a record of preset '{cell.preset}', not of '{preset}': move it away."
+        )
+    if path.relative_to(folder) != _place(cell.name, cell.seed):
+        raise RecordError(
+            f"{path} is the record of {cell.name}, seed {cell.seed}: "
+            f"it belongs in {folder / _place(cell.name, cell.seed)}."
+        )
+    for key in ("scenario", "method", "variant", "seed"):
+        if getattr(settings, key) != getattr(cell, key):
+            raise RecordError(
+                f"{path} contradicts itself: {key} is {getattr(cell, key)!r} in its cell and "
+                f"{getattr(settings, key)!r} in its settings; run its cell again."
+            )
+    lengths = {len(record.accuracy), *(len(row) for row in record.accuracy if row is not None)}
+    if record.complete and lengths != {settings.tasks}:
+        raise RecordError(
+            f"{path} does not hold {settings.tasks} × {settings.tasks} accuracies; "
+            "run its cell again."
+        )
+
+
+def _shown(path: Path) -> str:
+    """From the working folder where it can be: a table then names no folder of this machine."""
+    full, here = path.absolute(), Path.cwd()
+    return str(full.relative_to(here) if full.is_relative_to(here) else path)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _newest(file: Path, folder: Path) -> bool:
+    """Is the collected file newer than every record and note, the folders and config.yaml?
+
+    A record that was deleted leaves its folder newer.
+    """
+    if not file.is_file():
+        return False
+    made = file.stat().st_mtime
+    return all(path.stat().st_mtime < made for path in (paths.CONFIG, folder, *folder.rglob("*")))
