@@ -59,8 +59,8 @@ class Dataset:
 # The decoded sha256 of MNIST and CIFAR-100 were derived from files with the md5 given here.
 # That of CIFAR-10 was derived from the registry's PNG files, as the pickles were not available,
 # and checked differently: its images and labels, written as the rows `label, R, G, B` of the
-# official binary release, have the sha1 that MXNet's `gluon.data.vision.CIFAR10` demands of all six files
-# (data_batch_1.bin aadd24ac…, test_batch.bin 67eb016d…). CIFAR-100 passes the same check.
+# official binary release, have the sha1 that MXNet's `gluon.data.vision.CIFAR10` demands of all
+# six files (data_batch_1.bin aadd24ac…, test_batch.bin 67eb016d…). CIFAR-100 passes the same check.
 _ALL = (
     Dataset(
         name="mnist",

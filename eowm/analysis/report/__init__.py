@@ -12,7 +12,6 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from eowm import paper
 from eowm.analysis import ambiguities, claims, figures, style, tables
 from eowm.analysis.report import cells, headline, heatmap, pictures
 from eowm.analysis.statistics import RULE
