@@ -67,18 +67,6 @@ def test_every_profile_plans_with_limits_for_each_run(project, profile) -> None:
         assert re.search(wanted, limits), limits
 
 
-def test_the_rule_graph_in_the_docs_is_current(project) -> None:
-    def edges(text: str) -> set[tuple[str, str]]:
-        names = dict(re.findall(r"(id\d+)\[(.+?)\]", text))
-        return {(names[a], names[b]) for a, b in re.findall(r"(id\d+) --> (id\d+)", text)}
-
-    shutil.copytree(ROOT / "docs", project.folder / "docs")
-    drawn = project.run("snakemake", "--rulegraph", "mermaid-js", "--configfile",
-                        "docs/graph.yaml", "--config", "preset=smoke").stdout  # fmt: skip
-    assert edges(drawn) == edges((ROOT / "docs/rulegraph.md").read_text()), "run: make graph"
-    assert ("fetch", "train_table2_cifar10-5_owm") in edges(drawn)
-
-
 @pytest.mark.slow
 def test_the_whole_dag_builds_every_output(built, config) -> None:
     out = built.folder / "paper_figures/smoke"
