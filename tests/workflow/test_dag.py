@@ -24,11 +24,6 @@ def built(project):
     return project
 
 
-def test_lint_is_clean(project) -> None:
-    result = project.run("snakemake", "--lint")
-    assert result.returncode == 0, result.stdout
-
-
 def test_parsing_and_planning_write_nothing(project) -> None:
     def files() -> set:
         mine = (path for path in project.folder.rglob("*") if ".snakemake" not in path.parts)
@@ -185,19 +180,12 @@ def test_drawing_from_existing_records_trains_nothing(built) -> None:
     path.write_text(content)
 
 
-@pytest.mark.parametrize(
-    ("overlay", "words"),
-    [
-        ("methods: {owm: {settings: {alhpa: 1}}}", ["alhpa"]),
-        ("preset: quik", ["quik", "did you mean 'quick'"]),
-    ],
-)
-def test_a_bad_config_is_refused_before_anything_runs(project, overlay, words) -> None:
-    (project.folder / "bad.yaml").write_text(overlay)
+def test_a_bad_config_is_refused_before_anything_runs(project) -> None:
+    """tests/test_faults.py has all kinds."""
+    (project.folder / "bad.yaml").write_text("preset: quik")
     result = project.run("snakemake", "-n", "--configfile", "bad.yaml")
     assert result.returncode != 0
-    for word in words:
-        assert word in result.stdout
+    assert "did you mean 'quick'" in result.stdout
 
 
 @pytest.mark.slow
