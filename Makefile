@@ -24,7 +24,7 @@ LOCKED  := if ls .snakemake/locks/* >/dev/null 2>&1; then echo "This folder is l
 Snakemake works here, or one was killed; in that case run: make unlock"; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help env replicate cell cells figures test test-all bench graph lint lock unlock clean
+.PHONY: help env replicate cell cells figures test test-all bench lint lock unlock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -71,11 +71,6 @@ test-all: env  ## the rest: Slurm, browser, kills, the whole smoke grid, benchma
 # BENCH may be a Python with Avalanche besides (benchmarks/README.md).
 bench: env  ## measure speed: benchmarks/results.md
 	$(RUN) $(BENCH) benchmarks/run.py
-
-graph: env  ## draw docs/rulegraph.md
-	{ echo '<!-- Made by `make graph` from the grid in docs/graph.yaml. -->'; echo '```mermaid'; \
-	  $(RUN) snakemake --rulegraph mermaid-js --configfile docs/graph.yaml --config preset=smoke 2>/dev/null; \
-	  echo '```'; } > docs/rulegraph.md
 
 lint: env  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -18,6 +18,8 @@ from eowm.settings.options import known_methods
 from eowm.training import checkpoint
 from eowm.training import run as runs
 
+pytestmark = pytest.mark.slow
+
 EPOCHS = 3
 WRITING = ["torch.save", "os.fsync", "os.replace"]  # where a checkpoint is half written
 

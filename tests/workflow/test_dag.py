@@ -24,11 +24,6 @@ def built(project):
     return project
 
 
-def test_lint_is_clean(project) -> None:
-    result = project.run("snakemake", "--lint")
-    assert result.returncode == 0, result.stdout
-
-
 def test_parsing_and_planning_write_nothing(project) -> None:
     def files() -> set:
         mine = (path for path in project.folder.rglob("*") if ".snakemake" not in path.parts)
@@ -65,18 +60,6 @@ def test_every_profile_plans_with_limits_for_each_run(project, profile) -> None:
     limits = re.search(rf"rule train_{name}:.*?resources: (.*?)$", result.stdout, re.S | re.M)[1]
     for wanted in (r"mem_mb=\d+", r"runtime=\d+", r"gpu=1"):
         assert re.search(wanted, limits), limits
-
-
-def test_the_rule_graph_in_the_docs_is_current(project) -> None:
-    def edges(text: str) -> set[tuple[str, str]]:
-        names = dict(re.findall(r"(id\d+)\[(.+?)\]", text))
-        return {(names[a], names[b]) for a, b in re.findall(r"(id\d+) --> (id\d+)", text)}
-
-    shutil.copytree(ROOT / "docs", project.folder / "docs")
-    drawn = project.run("snakemake", "--rulegraph", "mermaid-js", "--configfile",
-                        "docs/graph.yaml", "--config", "preset=smoke").stdout  # fmt: skip
-    assert edges(drawn) == edges((ROOT / "docs/rulegraph.md").read_text()), "run: make graph"
-    assert ("fetch", "train_table2_cifar10-5_owm") in edges(drawn)
 
 
 @pytest.mark.slow
@@ -197,19 +180,12 @@ def test_drawing_from_existing_records_trains_nothing(built) -> None:
     path.write_text(content)
 
 
-@pytest.mark.parametrize(
-    ("overlay", "words"),
-    [
-        ("methods: {owm: {settings: {alhpa: 1}}}", ["alhpa"]),
-        ("preset: quik", ["quik", "did you mean 'quick'"]),
-    ],
-)
-def test_a_bad_config_is_refused_before_anything_runs(project, overlay, words) -> None:
-    (project.folder / "bad.yaml").write_text(overlay)
+def test_a_bad_config_is_refused_before_anything_runs(project) -> None:
+    """tests/test_faults.py has all kinds."""
+    (project.folder / "bad.yaml").write_text("preset: quik")
     result = project.run("snakemake", "-n", "--configfile", "bad.yaml")
     assert result.returncode != 0
-    for word in words:
-        assert word in result.stdout
+    assert "did you mean 'quick'" in result.stdout
 
 
 @pytest.mark.slow
