@@ -4,7 +4,6 @@
 cells are embedded as JSON; the script shows one in a dialog.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,7 +26,7 @@ def write(
     folder: Path,
     elsewhere: Mapping[str, pd.DataFrame] = ambiguities.NOWHERE,
 ) -> Path:
-    """`<folder>/report/index.html`, with the figures and notebooks that `folder` has.
+    """`<folder>/report/index.html`, with the figures that `folder` has.
 
     `elsewhere`: the runs of other presets (`collect.beside`).
     """
@@ -36,9 +35,6 @@ def write(
         runs,
         config,
         preset,
-        notebooks=[
-            (path.stem, _link(path, page)) for path in sorted(folder.glob("notebooks/*.html"))
-        ],
         theorems=folder / "tables" / "theorems.csv",
         drawings=pictures.found(folder / "figures"),
         elsewhere=elsewhere,
@@ -52,12 +48,11 @@ def render(
     runs: pd.DataFrame,
     config: Config,
     preset: str,
-    notebooks: Sequence[tuple[str, str]] = (),
     theorems: Path | None = None,
     drawings: Sequence[pictures.Picture] = (),
     elsewhere: Mapping[str, pd.DataFrame] = ambiguities.NOWHERE,
 ) -> str:
-    """The page as text. `notebooks`: name and address."""
+    """The page as text."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -83,7 +78,6 @@ def render(
             for entry in ambiguities.load()
         ],
         methods=[(name, config.methods[name].title, *_method(name)) for name in config.methods],
-        notebooks=notebooks,
         provenance=headline.provenance(runs, config, preset),
         runs=list(runs[runs.dataset.notna()].fillna({"commit": "unknown"}).itertuples()),
         stories=cells.stories(runs, summary, config, preset),
@@ -98,7 +92,3 @@ def _method(name: str) -> tuple[str, list[str]]:
     entry = paper.methods().get(name, {})
     text = ". ".join(filter(None, (entry.get("source"), entry.get("text"))))
     return text, entry.get("equations", [])
-
-
-def _link(target: Path, page: Path) -> str:
-    return Path(os.path.relpath(target, page.parent)).as_posix()

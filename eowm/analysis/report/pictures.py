@@ -25,7 +25,6 @@ class Picture:
     name: str
     caption: str
     address: str  # data:…
-    link: str  # the vector file beside the page
 
 
 def found(folder: Path) -> list[Picture]:
@@ -35,9 +34,7 @@ def found(folder: Path) -> list[Picture]:
     """
     files = {name: folder / f"{name}.png" for name in CAPTIONS}
     return [
-        Picture(name, CAPTIONS[name], _small(path), f"../figures/{name}.pdf")
-        for name, path in files.items()
-        if path.exists()
+        Picture(name, CAPTIONS[name], _small(path)) for name, path in files.items() if path.exists()
     ]
 
 
