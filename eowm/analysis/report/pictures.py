@@ -10,7 +10,7 @@ from PIL import Image
 
 from eowm.analysis.figures import small_png
 
-WIDTH, COLOURS = 1200, 64  # enough for a screen; the files beside the page have everything
+WIDTH, COLOURS = 1000, 32  # enough for a screen; the files beside the page have everything
 CAPTIONS = {
     "figure1": "Figure 1: where SGD, OWM and EOWM go when task B is learnt after task A.",
     "figure2": "Figure 2: what EOWM does with one batch.",
