@@ -48,5 +48,5 @@ def compare(first: str, second: str, metric: str = "AA", preset: str = "paper") 
     config = load_config()
     if metric not in METRICS:
         raise ConfigError(f"metric '{metric}' is unknown{nearest(metric, METRICS)}.")
-    first, second = (config.cell(cell).name for cell in (first, second))
-    return paired(load(preset), first, second, metric)
+    one, other = (config.cell(cell).name for cell in (first, second))
+    return paired(load(preset), one, other, metric)

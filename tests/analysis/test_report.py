@@ -42,8 +42,6 @@ def page(tmp_path_factory, config) -> str:
         config, "table2/cifar10-5/owm", preset="quick", status="failed: <script>alert(1)</script>"
     )
     store(failed, tmp_path / "records")
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks" / "table2.html").write_text("")
     return write(tmp_path, config, "quick").read_text()
 
 
@@ -169,10 +167,6 @@ def test_it_says_what_it_is_made_of(page):
     for part in ("None of the 16 results may be compared", "reduced budget", "c0ffee", "standin"):
         assert part in page
     assert "16 of 24 runs complete, 1 failed, 7 not run" in page
-
-
-def test_it_links_the_notebooks(page):
-    assert '<a href="../notebooks/table2.html">' in page
 
 
 def test_the_papers_preset_is_comparable(tmp_path, config):

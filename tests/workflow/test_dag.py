@@ -125,7 +125,7 @@ def test_other_drawing_code_redraws_and_retrains_nothing(built) -> None:
     planned = jobs(built.snakemake("-n").stdout)
     file.write_text(before)
     assert not {rule for rule in planned if rule.startswith(("train_", "fetch"))}
-    assert {"results", "table2", "theorems", "figure3", "report"} <= planned.keys()
+    assert {"collect", "table2", "theorems", "figure3", "report"} <= planned.keys()
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_a_changed_setting_retrains_its_cells_and_redraws(built, config) -> None
     file.write_text(before)
     of_owm = {f"train_{cell.rule}" for cell in config.cells("smoke") if cell.method == "owm"}
     assert {rule for rule in planned if rule.startswith("train_")} == of_owm
-    assert {"results", "table2", "figure3", "report"} <= planned.keys()
+    assert {"collect", "table2", "figure3", "report"} <= planned.keys()
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ cells are embedded as JSON; the script shows one in a dialog.
 """
 
 import inspect
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -28,7 +27,7 @@ def write(
     folder: Path,
     elsewhere: Mapping[str, pd.DataFrame] = ambiguities.NOWHERE,
 ) -> Path:
-    """`<folder>/report/index.html`, with the figures and notebooks that `folder` has.
+    """`<folder>/report/index.html`, with the figures that `folder` has.
 
     `elsewhere`: the runs of other presets (`collect.beside`).
     """
@@ -37,9 +36,6 @@ def write(
         runs,
         config,
         preset,
-        notebooks=[
-            (path.stem, _link(path, page)) for path in sorted(folder.glob("notebooks/*.html"))
-        ],
         theorems=folder / "tables" / "theorems.csv",
         drawings=pictures.found(folder / "figures"),
         elsewhere=elsewhere,
@@ -53,12 +49,11 @@ def render(
     runs: pd.DataFrame,
     config: Config,
     preset: str,
-    notebooks: Sequence[tuple[str, str]] = (),
     theorems: Path | None = None,
     drawings: Sequence[pictures.Picture] = (),
     elsewhere: Mapping[str, pd.DataFrame] = ambiguities.NOWHERE,
 ) -> str:
-    """The page as text. `notebooks`: name and address."""
+    """The page as text."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -84,10 +79,9 @@ def render(
             for entry in ambiguities.load()
         ],
         methods=[
-            (name, method.title or name.upper(), _blocks(docstring_of(name)))
+            (name, method.title, _blocks(docstring_of(name)))
             for name, method in config.methods.items()
         ],
-        notebooks=notebooks,
         provenance=headline.provenance(runs, config, preset),
         runs=list(runs[runs.dataset.notna()].fillna({"commit": "unknown"}).itertuples()),
         stories=cells.stories(runs, summary, config, preset),
@@ -99,10 +93,5 @@ def render(
 
 def _blocks(docstring: str) -> list[tuple[bool, str]]:
     """The paragraphs of a method's docstring; True: indented, so equations."""
-    return [
-        (block.startswith("    "), inspect.cleandoc(block)) for block in docstring.split("\n\n")
-    ]
-
-
-def _link(target: Path, page: Path) -> str:
-    return Path(os.path.relpath(target, page.parent)).as_posix()
+    blocks = docstring.split("\n\n")
+    return [(block.startswith("    "), inspect.cleandoc(block)) for block in blocks]

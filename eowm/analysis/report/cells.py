@@ -11,7 +11,7 @@ from eowm.records.metrics import average_accuracy_so_far
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
 
-POINTS = 150  # of a learning curve: more cannot be seen
+POINTS = 100  # of a learning curve: more cannot be seen
 
 
 def stories(

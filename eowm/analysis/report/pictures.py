@@ -10,7 +10,7 @@ from PIL import Image
 
 from eowm.analysis.figures import small_png
 
-WIDTH, COLOURS = 1200, 64  # enough for a screen; the files beside the page have everything
+WIDTH, COLOURS = 1000, 32  # enough for a screen; the files beside the page have everything
 CAPTIONS = {
     "figure1": "Figure 1: where SGD, OWM and EOWM go when task B is learnt after task A.",
     "figure2": "Figure 2: what EOWM does with one batch.",
@@ -25,7 +25,6 @@ class Picture:
     name: str
     caption: str
     address: str  # data:…
-    link: str  # the vector file beside the page
 
 
 def found(folder: Path) -> list[Picture]:
@@ -35,9 +34,7 @@ def found(folder: Path) -> list[Picture]:
     """
     files = {name: folder / f"{name}.png" for name in CAPTIONS}
     return [
-        Picture(name, CAPTIONS[name], _small(path), f"../figures/{name}.pdf")
-        for name, path in files.items()
-        if path.exists()
+        Picture(name, CAPTIONS[name], _small(path)) for name, path in files.items() if path.exists()
     ]
 
 
