@@ -206,7 +206,7 @@ def train(
     overrides = {"precision": precision or config.jobs.precision, **parse_overrides(set_ or [])}
     runs = [
         (cell, config.resolve(cell, seed, preset, overrides))
-        for cell in select(config, preset, selection)
+        for cell in select(config, preset, selection, outside=True)
         for seed in _seeds(seeds) or (0,)
     ]
     if (out and len(out) != len(runs)) or (checkpoint and len(runs) > 1):
@@ -394,7 +394,7 @@ def _seeds(words: list[str] | None) -> tuple[int, ...]:
 
 
 def _one_cell(config: Config, preset: str, name: str) -> Cell:
-    found = select(config, preset, name)
+    found = select(config, preset, name, outside=True)
     if len(found) != 1:
         raise ConfigError(f"'{name}' matches {len(found)} cells; name one.")
     return found[0]

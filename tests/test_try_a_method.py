@@ -16,8 +16,29 @@ from eowm.paths import CHECKOUT
 
 COPIED = ["Snakefile", "workflow", "eowm", "config.yaml", "environment.yml", "pyproject.toml"]
 TESTS = ["conftest.py", "training/test_training.py"]
-TRAIN = ["train", "shuffled-mnist-3", "lwf", "--preset", "smoke"]
-COLLECT = ["collect", "--preset", "smoke", "--out", "results.csv"]
+TRAIN = ["train", "table2/shuffled-mnist-3/lwf", "--preset", "smoke"]
+
+DRAW = """
+import json, matplotlib
+matplotlib.use("agg")
+import eowm
+from eowm.analysis import figures, report, style, tables
+from eowm.analysis.summary import summarise
+from eowm.settings.config import load_config
+
+config, runs = load_config(), eowm.load("smoke")
+figure = figures.figure3(runs, config)
+panel = next(p for p in figure.axes if "Shuffled MNIST (3" in p.get_title(loc="left"))
+colour = style.look(config, "lwf").colour
+print(json.dumps({
+    "table": tables.to_markdown(tables.layout(summarise(runs, config), config)),
+    "legend": [text.get_text() for text in figure.legends[0].get_texts()][:99].__str__(),
+    "curves": sum(line.get_color() == colour and len(line.get_xdata()) > 1 for line in panel.lines),
+    "colour": colour,
+    "others": [style.look(config, name).colour for name in config.methods if name != "lwf"],
+    "report": report.render(runs, config, "smoke"),
+}))
+"""
 
 
 def blocks(language: str) -> list[str]:
@@ -85,12 +106,20 @@ def test_a_method_is_tried_with_three_files(copy, file) -> None:
     assert "complete" in copy.python("eowm", *TRAIN)
     record = copy.folder / "paper_figures/smoke/records/table2/shuffled-mnist-3/lwf/seed0.json"
     assert json.loads(record.read_text())["settings"]["options"] == {"distillation": 1.0}
-    copy.python("eowm", *COLLECT)
-    with (copy.folder / "results.csv").open() as lines:
+    copy.python("eowm", "collect", "--preset", "smoke")
+    with (copy.folder / "paper_figures/smoke/results.csv").open() as lines:
         rows = {(run["row"], run["scenario"]): run for run in csv.DictReader(lines)}
     assert rows["lwf", "shuffled-mnist-3"]["status"] == "complete"
     assert rows["lwf", "shuffled-mnist-3"]["stale"] == "False"
     assert rows["lwf:strong", "shuffled-mnist-3"]["status"] == "not run"
+
+    copy.write("draw.py", DRAW)
+    drawn = json.loads(copy.python("draw"))
+    assert "LwF" in drawn["table"]
+    assert "LwF" in drawn["legend"]
+    assert drawn["curves"] == 1  # of its colour, in the panel of the scenario that was trained
+    assert drawn["others"].count(drawn["colour"]) == 0
+    assert "Learning without Forgetting" in drawn["report"]
 
 
 def test_a_file_is_tried_without_an_entry(copy) -> None:

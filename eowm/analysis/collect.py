@@ -168,10 +168,10 @@ def _machine(record: Record) -> str:
     """What decides a run's speed, in turn where it changed on the way."""
     parts = [
         f"{part.get('device', 'unknown')}, threads: {part.get('threads')}"
-        + (", bfloat16" if part.get("precision") == "bfloat16" else "")
         for part in record.environments
     ]
-    return ", then ".join(dict.fromkeys(parts))
+    rounded = ", bfloat16" if record.settings.precision == "bfloat16" else ""
+    return ", then ".join(dict.fromkeys(parts)) + rounded
 
 
 def _missing(cell: Cell, seed: int, config: Config, preset: str, folder: Path) -> dict[str, Any]:

@@ -43,11 +43,14 @@ class Cell:
         return len(patterns) <= len(parts) and all(map(fnmatchcase, parts, patterns))
 
 
-def select(config: "Config", preset: str, patterns: str | Iterable[str]) -> list[Cell]:
+def select(
+    config: "Config", preset: str, patterns: str | Iterable[str], outside: bool = False
+) -> list[Cell]:
     """The cells of a preset's grid that match, in its order; none: the whole grid.
 
     `table2/cifar10-5/*` is a column, `table2/*/owm` a row; spaces separate patterns. A run that
-    no table shows is spelt out: `other/shuffled-mnist-3/pgma`.
+    no table shows is spelt out: `other/shuffled-mnist-3/pgma`. With `outside`, so is any cell that
+    is not in the grid.
     """
     words = patterns.split() if isinstance(patterns, str) else " ".join(patterns).split()
     found: set[Cell] = set()
@@ -57,6 +60,8 @@ def select(config: "Config", preset: str, patterns: str | Iterable[str]) -> list
             matched = [config.cell(word)]
         else:
             matched = [cell for cell in grid if cell.matches(word)]
+        if not matched and outside and "*" not in word:
+            matched = [config.cell(word)]
         if not matched:
             _refuse(config, preset, word)
         found.update(matched)

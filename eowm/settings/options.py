@@ -3,13 +3,14 @@
 A method is `eowm/methods/<name>` (`-` written as `_`): a folder whose `__init__.py` has the
 docstring and the class `Options`, and whose `method.py` has the code; or a single file with all
 three. A file may also lie anywhere else (`methods.<name>.file` in config.yaml, `--method-file`).
-Nothing here imports torch: of a single file, only the class `Options` is executed.
+The folders' `__init__.py` never import torch, so listing the shipped cells does not either.
 """
 
 import ast
 import sys
 from functools import cache
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, ClassVar
@@ -50,7 +51,7 @@ class Options(Strict):
 def known_methods() -> list[str]:
     """Every method in `eowm/methods`, and those that `use_file` named."""
     inside = [path.parent for path in FOLDER.glob("*/__init__.py")]
-    inside += [path for path in FOLDER.glob("*.py") if _options_class(_parse(path))]
+    inside += [path for path in FOLDER.glob("*.py") if _has_options(path)]
     return sorted({path.stem.replace("_", "-") for path in inside} | _OUTSIDE.keys())
 
 
@@ -59,8 +60,8 @@ def use_file(name: str, path: Path) -> None:
     path = (paths.ROOT / path).resolve()
     if not path.is_file():
         raise ConfigError(f"the file of method '{name}', {path}, does not exist.")
-    _options_in(name, path)
     _OUTSIDE[name] = path
+    options_of(name)
 
 
 def outside_files() -> list[Path]:
@@ -93,45 +94,13 @@ def _find(name: str) -> Path | None:
 
 def docstring_of(name: str) -> str:
     """What the method does, with its equations; the report shows it."""
-    return ast.get_docstring(_parse(source_of(name))) or ""
+    return ast.get_docstring(ast.parse(source_of(name).read_text(encoding="utf-8"))) or ""
 
 
 def options_of(name: str) -> type[Options]:
     """The class `Options` of a method."""
     path = source_of(name)
-    if path.name == "__init__.py":
-        found = getattr(import_module(f"eowm.methods.{path.parent.name}"), "Options", None)
-        return _checked(found, path)
-    return _options_in(name, path)
-
-
-def _options_in(name: str, path: Path) -> type[Options]:
-    return _execute_options(name, path, path.stat().st_mtime_ns)
-
-
-@cache
-def _execute_options(name: str, path: Path, _changed: int) -> type[Options]:
-    """The class of a single file and the top-level lines that it needs, without the others."""
-    tree = _parse(path)
-    wanted = _options_class(tree)
-    if wanted is None:
-        return _checked(None, path)
-    body, names = [wanted], _names(wanted)
-    for node in reversed(tree.body[: tree.body.index(wanted)]):
-        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if future or _binds(node) & names:
-            body.insert(0, node)
-            names |= _names(node)
-    module = ModuleType(f"eowm_options_of_{name.replace('-', '_')}")
-    sys.modules[module.__name__] = module  # where pydantic looks up annotations
-    try:
-        exec(compile(ast.Module(body, []), str(path), "exec"), vars(module))  # noqa: S102
-    except Exception as error:
-        raise ConfigError(f"class Options of {_shown(path)} is wrong: {error}.") from error
-    return _checked(module.Options, path)
-
-
-def _checked(found: object, path: Path) -> type[Options]:
+    found = getattr(module_of(path), "Options", None)
     if isinstance(found, type) and issubclass(found, Options):
         return found
     raise ConfigError(
@@ -140,38 +109,31 @@ def _checked(found: object, path: Path) -> type[Options]:
     )
 
 
-@cache
-def _parsed(path: Path, _changed: int) -> ast.Module:
+def module_of(path: Path) -> ModuleType:
+    """The module in a file of `eowm/methods`, or in any other file."""
     try:
-        return ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, ValueError) as error:
-        raise ConfigError(f"{_shown(path)} is not valid Python: {error}.") from None
+        if path.is_relative_to(FOLDER):
+            parts = path.relative_to(FOLDER).with_suffix("").parts
+            return import_module(".".join(["eowm.methods", *parts]).removesuffix(".__init__"))
+        name = f"eowm_method_{path.stem}"
+        if name not in sys.modules or sys.modules[name].__file__ != str(path):
+            spec = spec_from_file_location(name, path)
+            assert spec is not None
+            assert spec.loader is not None
+            sys.modules[name] = module_from_spec(spec)
+            spec.loader.exec_module(sys.modules[name])
+        return sys.modules[name]
+    except ConfigError:
+        raise
+    except Exception as error:  # whatever a method's file has wrong
+        raise ConfigError(f"{_shown(path)} cannot be loaded: {error}.") from error
 
 
-def _parse(path: Path) -> ast.Module:
-    return _parsed(path, path.stat().st_mtime_ns)
-
-
-def _options_class(tree: ast.Module) -> ast.stmt | None:
-    classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    return next((node for node in classes if node.name == "Options"), None)
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
-def _binds(node: ast.stmt) -> set[str]:
-    """The names that a top-level line defines."""
-    match node:
-        case ast.Import(names) | ast.ImportFrom(names=names):
-            return {(alias.asname or alias.name).partition(".")[0] for alias in names}
-        case ast.ClassDef(name) | ast.FunctionDef(name):
-            return {name}
-        case ast.Assign() | ast.AnnAssign():
-            stored = (part for part in ast.walk(node) if isinstance(part, ast.Name))
-            return {part.id for part in stored if isinstance(part.ctx, ast.Store)}
-    return set()
+@cache
+def _has_options(path: Path) -> bool:
+    """Is it a method? Its neighbours without a class `Options` are what methods share."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.ClassDef) and node.name == "Options" for node in tree.body)
 
 
 def _shown(path: Path) -> str:

@@ -230,16 +230,9 @@ def test_changing_one_record_changes_only_its_cell(tmp_path, config):
     }
 
 
-@pytest.mark.parametrize("when", ["throughout", "before it was stopped"])
-def test_rounded_products_are_told_and_comparable(tmp_path, config, when):
-    """A run counts as rounded also where it began so and went on in float32."""
-    rounded = {"precision": "bfloat16"}
-    environment = (
-        rounded if when == "throughout" else {"precision": "float32", "earlier": [rounded]}
-    )
-    for seed in (0, 1, 2):
-        found = make_record(config, CELL, seed)
-        store(found.model_copy(update={"environment": environment} if seed else {}), tmp_path)
+def test_a_cell_accepts_either_precision_and_marks_it(tmp_path, config):
+    for seed, precision in enumerate(("float32", "bfloat16", "bfloat16")):
+        store(make_record(config, CELL, seed, overrides={"precision": precision}), tmp_path)
     line = line_of(runs_of(tmp_path, config), config)
     assert line.marks == "b"
     assert line.note == "bfloat16 (2 of 3 runs)"

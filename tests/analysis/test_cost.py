@@ -11,8 +11,8 @@ from eowm.analysis import collect, cost, style
 CELL = "table2/cifar10-5/{}"
 
 
-def timed(config, row, seconds, device="one", seed=0):
-    record = make_record(config, CELL.format(row), seed)
+def timed(config, row, seconds, device="one", seed=0, precision="float32"):
+    record = make_record(config, CELL.format(row), seed, overrides={"precision": precision})
     timing = record.timing.model_copy(
         update={"train_seconds": seconds, "peak_memory_bytes": 2**30, "images_per_second": 500.0}
     )
@@ -50,25 +50,24 @@ def test_no_ratio_across_machines(tmp_path, config):
     assert math.isnan(cells.ratio["owm"])
 
 
-@pytest.mark.parametrize(("begun_alike", "before"), [(False, ""), (True, "one, threads: 1, then ")])
 @pytest.mark.parametrize(
-    ("change", "after"),
+    ("changed", "machine"),
     [
         ({"threads": 2}, "one, threads: 2"),
-        ({"precision": "bfloat16"}, "one, threads: 1, bfloat16"),
+        ({"threads": 2, "earlier": [{"device": "one", "threads": 1}]},
+         "one, threads: 1, then one, threads: 2"),
+        ({}, "one, threads: 1, bfloat16"),
     ],
-)
-def test_no_ratio_to_a_run_that_was_computed_otherwise(
-    tmp_path, config, change, after, begun_alike, before
-):
-    plain, other = timed(config, "finetune", 200), timed(config, "owm", 300)
-    earlier = {"earlier": [plain.environment]} if begun_alike else {}
-    store(plain, tmp_path)
-    store(other.model_copy(update={"environment": other.environment | change | earlier}), tmp_path)
+)  # fmt: skip
+def test_no_ratio_to_a_run_under_other_conditions(tmp_path, config, changed, machine):
+    precision = "float32" if changed else "bfloat16"
+    other = timed(config, "owm", 300, precision=precision)
+    store(timed(config, "finetune", 200), tmp_path)
+    store(other.model_copy(update={"environment": other.environment | changed}), tmp_path)
     found = spent(tmp_path, config)
     cells = cost.per_cell(found, "hours").set_index("row")
     assert cells.ratio.notna().to_dict() == {"owm": False, "finetune": True}
-    assert found.set_index("row").machine["owm"] == before + after
+    assert found.set_index("row").machine["owm"] == machine
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,9 @@ def test_the_shorter_list_of_methods_is_written(tmp_path):
 def test_rounded_products_are_told_once_where_all_runs_have_them(tmp_path, config, rounded, note):
     for row in ("owm", "joint"):
         accuracy = matrix(5, 0.5, 0.0, row) if row == "joint" else None
-        made = make_record(config, f"table2/cifar10-5/{row}", accuracy=accuracy)
-        precision = "bfloat16" if row in rounded else "float32"
-        store(made.model_copy(update={"environment": {"precision": precision}}), tmp_path)
+        precision = {"precision": "bfloat16" if row in rounded else "float32"}
+        name = f"table2/cifar10-5/{row}"
+        store(make_record(config, name, accuracy=accuracy, overrides=precision), tmp_path)
     assert notes(draw(tmp_path, config, "paper").axes[0]).splitlines()[0] == note
 
 
