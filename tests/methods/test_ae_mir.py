@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from test_owm import batches, network
+from steps import batches, network
 from torch.nn import functional as F
 
-from eowm import methods
 from eowm.data import streams
 from eowm.errors import ConfigError
 from eowm.nets import autoencoders
@@ -13,10 +12,6 @@ from eowm.nets import autoencoders
 RESNET = {"net": "resnet18", "filters": [4, 6], "dropout": 0.0}
 NETS = [("shuffled-mnist-3", {}), ("cifar10-5", RESNET)]
 CODE = {"mnist": 32, "cifar10": 320}
-
-
-def make(settings, stream):
-    return methods.find(settings.method)(network(settings, stream), settings)
 
 
 def remember(method, stream, codes: torch.Tensor, labels: torch.Tensor | None = None) -> None:
@@ -57,12 +52,8 @@ def test_autoencoders_have_the_right_size_and_range(dataset, shape, parameters) 
 
 
 @pytest.mark.parametrize(("scenario", "net"), NETS)
-def test_the_nearest_codes_are_retrieved_and_repeated(
-    resolve, arrays, monkeypatch, scenario, net
-) -> None:
-    settings = resolve(scenario, "ae-mir", candidates=30, replayed=20, **net)
-    stream = streams.build(settings, arrays(settings.dataset))
-    method = make(settings, stream)
+def test_the_nearest_codes_are_retrieved_and_repeated(learner, monkeypatch, scenario, net) -> None:
+    method, stream, settings = learner(scenario, "ae-mir", candidates=30, replayed=20, **net)
     torch.manual_seed(0)
     remember(method, stream, torch.randn(30, CODE[settings.dataset]))
     x, y = stream.task(1).train.batch(slice(0, 10))
@@ -74,11 +65,9 @@ def test_the_nearest_codes_are_retrieved_and_repeated(
     assert found.tolist() == expected * 2
 
 
-def test_the_ascent_is_the_published_one(resolve, arrays) -> None:
+def test_the_ascent_is_the_published_one(learner) -> None:
     """Against copies of the nets, an optimiser's step and a numerical gradient, in float64."""
-    settings = resolve("shuffled-mnist-3", "ae-mir")
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+    method, stream, settings = learner("shuffled-mnist-3", "ae-mir")
     for part in (method.net, method.old_net, method.autoencoder, method.old_autoencoder):
         part.double()
     with torch.no_grad():
@@ -110,10 +99,8 @@ def test_the_ascent_is_the_published_one(resolve, arrays) -> None:
 
 
 @pytest.mark.parametrize(("scenario", "net"), NETS)
-def test_retrieval_leaves_no_trace(resolve, arrays, scenario, net) -> None:
-    settings = resolve(scenario, "ae-mir", **net)
-    stream = streams.build(settings, arrays(settings.dataset))
-    method = make(settings, stream)
+def test_retrieval_leaves_no_trace(learner, scenario, net) -> None:
+    method, stream, settings = learner(scenario, "ae-mir", **net)
     remember(method, stream, torch.randn(30, CODE[settings.dataset]))
     before = everything(method)
     method.retrieve(*stream.task(1).train.batch(slice(0, 10)))
@@ -122,11 +109,9 @@ def test_retrieval_leaves_no_trace(resolve, arrays, scenario, net) -> None:
 
 
 @pytest.mark.parametrize(("scenario", "net"), NETS)
-def test_the_classifier_learns_in_the_last_epoch_only(resolve, arrays, scenario, net) -> None:
+def test_the_classifier_learns_in_the_last_epoch_only(learner, scenario, net) -> None:
     """And memory is filled then, too; copies move at the task's end."""
-    settings = resolve(scenario, "ae-mir", epochs=4, **net)
-    stream = streams.build(settings, arrays(settings.dataset))
-    method = make(settings, stream)
+    method, stream, _ = learner(scenario, "ae-mir", epochs=4, **net)
     for t in range(2):
         method.begin_task(stream.task(t))
         start = everything(method)
@@ -145,11 +130,9 @@ def test_the_classifier_learns_in_the_last_epoch_only(resolve, arrays, scenario,
 
 
 def test_the_first_task_is_learnt_from_real_images_and_later_ones_are_not(
-    resolve, arrays, monkeypatch
+    learner, monkeypatch
 ) -> None:
-    settings = resolve("shuffled-mnist-3", "ae-mir", epochs=1, memory=60, replayed=20)
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+    method, stream, _ = learner("shuffled-mnist-3", "ae-mir", epochs=1, memory=60, replayed=20)
     seen = []
     method.net.register_forward_pre_hook(lambda net, args: seen.append((net.training, args[0])))
     for t in range(3):
@@ -175,10 +158,8 @@ def test_the_first_task_is_learnt_from_real_images_and_later_ones_are_not(
         method.end_task(stream.task(t))
 
 
-def test_only_earlier_tasks_are_replayed(resolve, arrays) -> None:
-    settings = resolve("shuffled-mnist-3", "ae-mir", memory=60)
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+def test_only_earlier_tasks_are_replayed(learner) -> None:
+    method, stream, _ = learner("shuffled-mnist-3", "ae-mir", memory=60)
     codes = torch.randn(20, 32)
     method.memory.add(0, code=codes, y=torch.zeros(20, dtype=torch.long))
     method.memory.add(1, code=codes, y=torch.ones(20, dtype=torch.long))
@@ -189,11 +170,9 @@ def test_only_earlier_tasks_are_replayed(resolve, arrays) -> None:
     assert len(method.retrieve(x, y)) == 0
 
 
-def test_codes_are_translated_at_the_end_of_a_task(resolve, arrays) -> None:
+def test_codes_are_translated_at_the_end_of_a_task(learner) -> None:
     """Those of earlier tasks, by the old decoder and the new encoder."""
-    settings = resolve("shuffled-mnist-3", "ae-mir", memory=60)
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+    method, stream, _ = learner("shuffled-mnist-3", "ae-mir", memory=60)
     codes = torch.randn(20, 32)
     remember(method, stream, codes)
     method.memory.add(1, code=codes, y=torch.ones(20, dtype=torch.long))
@@ -210,10 +189,8 @@ def test_codes_are_translated_at_the_end_of_a_task(resolve, arrays) -> None:
     assert torch.allclose(method.old_autoencoder.encode(images), kept[:20], atol=1e-6)
 
 
-def test_prediction_does_not_depend_on_the_company(resolve, arrays) -> None:
-    settings = resolve("cifar10-5", "ae-mir", **RESNET)
-    stream = streams.build(settings, arrays("cifar10"))
-    method = make(settings, stream)
+def test_prediction_does_not_depend_on_the_company(learner) -> None:
+    method, stream, _ = learner("cifar10-5", "ae-mir", **RESNET)
     method.begin_task(stream.task(0))
     for x, y in batches(stream, 3, 10):
         method.observe(x, y, 0.9)
@@ -225,7 +202,6 @@ def test_prediction_does_not_depend_on_the_company(resolve, arrays) -> None:
 
 
 @pytest.mark.parametrize("setting", [{"norm_penalty": 0.1}, {"clip_norm": 1.0}])
-def test_settings_that_its_loss_would_ignore_are_refused(resolve, arrays, setting) -> None:
-    settings = resolve("shuffled-mnist-3", "ae-mir", **setting)
+def test_settings_that_its_loss_would_ignore_are_refused(learner, setting) -> None:
     with pytest.raises(ConfigError, match="AE-MIR"):
-        make(settings, streams.build(settings, arrays("mnist"), torch.device("cpu")))
+        learner("shuffled-mnist-3", "ae-mir", **setting)

@@ -18,9 +18,9 @@ def fill(slots: int, items: int, batch: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("batch", [1, 7, 40])
 def test_every_item_is_kept_equally_often(batch: int) -> None:
-    """Chi-square over 3,000 streams; 40 is more than the slots, so items of a batch collide."""
+    """Chi-square over 1,000 streams; 40 is more than the slots, so items of a batch collide."""
     torch.manual_seed(0)
-    slots, items, streams = 5, 60, 3000
+    slots, items, streams = 5, 60, 1000
     kept = torch.cat([fill(slots, items, batch) for _ in range(streams)])
     counts = torch.bincount(kept, minlength=items)
     assert counts.sum() == slots * streams
@@ -64,17 +64,3 @@ def test_only_items_of_earlier_tasks_are_drawn() -> None:
     few = reservoir.draw(6, before=2)
     assert len(few.unique()) == 6
     assert not torch.equal(few, reservoir.draw(6, before=2))
-
-
-def test_a_stored_reservoir_goes_on_as_if_nothing_happened() -> None:
-    torch.manual_seed(0)
-    first = Reservoir(8)
-    first.add(0, number=torch.arange(30))
-    second = Reservoir(8)
-    second.load_state_dict(first.state_dict(), torch.device("cpu"))
-    second.columns = {name: column.clone() for name, column in second.columns.items()}
-    for reservoir in (first, second):
-        torch.manual_seed(1)
-        reservoir.add(1, number=torch.arange(30, 60))
-    assert torch.equal(first.columns["number"], second.columns["number"])
-    assert first.seen == second.seen == 60

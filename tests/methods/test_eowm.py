@@ -4,20 +4,15 @@ import math
 
 import pytest
 import torch
-from test_owm import batches, network
+from steps import batches, network
 
-from eowm import methods, nets
+from eowm import nets
 from eowm.algebra.textbook import PlainEOWM
-from eowm.data import streams
 from eowm.methods.owm import coefficients as rules
 from eowm.training.loop import Loop
 from eowm.training.progress import Reporter
 
 NO_Q = {"coefficients": "constant", "w2": 0.0}
-
-
-def make(settings, stream):
-    return methods.find(settings.method)(network(settings, stream), settings)
 
 
 # --- coefficients ------------------------------------------------------------------------------
@@ -53,10 +48,9 @@ def test_raw_progress_runs_over_each_epoch_up_to_the_batch_size(resolve) -> None
     assert raw.c2(0.0, True) == raw.c2(last, True)
 
 
-def test_similarity_of_shuffled_tasks_says_nothing_about_them(resolve, arrays) -> None:
+def test_similarity_of_shuffled_tasks_says_nothing_about_them(learner) -> None:
     """Mean pixels do not see a permutation: all pairs are alike, near 1."""
-    settings = resolve("shuffled-mnist-3", "eowm")
-    stream = streams.build(settings, arrays("mnist"))
+    _, stream, settings = learner("shuffled-mnist-3", "eowm")
     found = rules.Coefficients(settings.typed_options(), settings)
     assert found.similarity == 0.0
     values = []
@@ -80,15 +74,11 @@ def test_similarity_of_shuffled_tasks_says_nothing_about_them(resolve, arrays) -
     ],
 )
 @pytest.mark.parametrize("w2", [None, 0.15])
-def test_fast_eowm_equals_the_published_formulation(
-    resolve, arrays, scenario, overrides, w2
-) -> None:
+def test_fast_eowm_equals_the_published_formulation(learner, scenario, overrides, w2) -> None:
     """Explicit P·Q and loops of rank-1 updates, with the published and with large coefficients."""
     if w2 is not None:
         overrides = overrides | {"coefficients": "constant", "w2": w2}
-    settings = resolve(scenario, "eowm", **overrides)
-    stream = streams.build(settings, arrays(settings.dataset))
-    method = make(settings, stream)
+    method, stream, settings = learner(scenario, "eowm", **overrides)
     method.begin_task(stream.task(0))
     method.coefficients.similarity = 0.3
     plain = PlainEOWM(network(settings, stream), settings, method.coefficients, method._is_similar)
@@ -104,16 +94,15 @@ def test_fast_eowm_equals_the_published_formulation(
 
 @pytest.mark.parametrize("scenario", ["shuffled-mnist-3", "cifar10-5"])
 @pytest.mark.parametrize("case", ["published", "labels"])
-def test_without_q_every_batch_variant_is_owm(resolve, arrays, scenario, case) -> None:
+def test_without_q_every_batch_variant_is_owm(learner, scenario, case) -> None:
     """c1 = 1, c2 = 0 over a whole short run (method-spec §15: to 1e-6)."""
     shared = {"epochs": 2, "batch_size": 20, "learning_rate": 0.1}
     alpha = {"conv": [1, 0.01], "fc": [1, 1], "fc1": [1, 0.1], "fc2": [1, 0.5], "fc3": [1, 0.5]}
     nets_after = []
     for method, extra in (("owm", {}), ("eowm", NO_Q | {"case": case})):
-        settings = resolve(scenario, method, **shared, alpha=alpha, **extra)
-        stream = streams.build(settings, arrays(settings.dataset))
+        made, stream, settings = learner(scenario, method, **shared, alpha=alpha, **extra)
         reporter = Reporter("test", settings.tasks, 2, quiet=True)
-        loop = Loop(make(settings, stream), stream, settings, reporter)
+        loop = Loop(made, stream, settings, reporter)
         matrix = loop.run().accuracy
         nets_after.append((loop.method.net, matrix))
     (owm, owm_matrix), (eowm, eowm_matrix) = nets_after
@@ -125,40 +114,33 @@ def test_without_q_every_batch_variant_is_owm(resolve, arrays, scenario, case) -
 # --- readings ---------------------------------------------------------------------------------
 
 
-def test_which_projector_where(resolve, arrays) -> None:
+def test_which_projector_where(learner) -> None:
     """Paper, Training Details: conv P_ds and linear P_s on disjoint tasks, P_s on shuffled ones."""
-    cifar = resolve("cifar10-5", "eowm")
-    method = make(cifar, streams.build(cifar, arrays("cifar10")))
+    method, *_ = learner("cifar10-5", "eowm")
     assert [method._is_similar(n) for n in ("conv1", "conv3", "fc1", "fc3")] == [
         False, False, True, True,
     ]  # fmt: skip
-    mnist = resolve("shuffled-mnist-3", "eowm")
-    assert make(mnist, streams.build(mnist, arrays("mnist")))._is_similar("fc1")
+    assert learner("shuffled-mnist-3", "eowm")[0]._is_similar("fc1")
 
 
 @pytest.mark.parametrize(
     ("scenario", "similar"), [("shuffled-mnist-3", True), ("cifar10-5", False)]
 )
-def test_definition_5_compares_labels(resolve, arrays, scenario, similar) -> None:
-    settings = resolve(scenario, "eowm:paper")
-    stream = streams.build(settings, arrays(settings.dataset))
-    method = make(settings, stream)
+def test_definition_5_compares_labels(learner, scenario, similar) -> None:
+    method, stream, _ = learner(scenario, "eowm:paper")
     for i in range(2):
         method.begin_task(stream.task(i))
     assert method._is_similar("fc1") == similar
 
 
 @pytest.mark.parametrize("variant", ["paper", "literal", "literal-q-last"])
-def test_the_text_freezes_projectors_and_leaves_task_1_alone(resolve, arrays, variant) -> None:
-    settings = resolve("shuffled-mnist-3", f"eowm:{variant}", learning_rate=0.1)
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
-    plain = resolve("shuffled-mnist-3", "finetune", learning_rate=0.1)
-    sgd = methods.find("finetune")(network(settings, stream), plain)
-    for learner in (method, sgd):
-        learner.begin_task(stream.task(0))
+def test_the_text_freezes_projectors_and_leaves_task_1_alone(learner, variant) -> None:
+    method, stream, _ = learner("shuffled-mnist-3", f"eowm:{variant}", learning_rate=0.1)
+    sgd, *_ = learner("shuffled-mnist-3", "finetune", learning_rate=0.1)
+    for each in (method, sgd):
+        each.begin_task(stream.task(0))
         for x, y in batches(stream, 5, 50):
-            learner.observe(x, y, 0.0)
+            each.observe(x, y, 0.0)
     assert torch.allclose(method.net.fc1.weight, sgd.net.fc1.weight, atol=1e-6)
     assert torch.equal(method.input_space["fc1"].matrix, torch.eye(784, dtype=torch.float64))
     method.end_task(stream.task(0))
@@ -170,11 +152,9 @@ def test_the_text_freezes_projectors_and_leaves_task_1_alone(resolve, arrays, va
     assert torch.equal(method.input_space["fc1"].matrix, frozen)
 
 
-def test_one_mean_a_task_leaves_all_but_one_direction_free(resolve, arrays) -> None:
+def test_one_mean_a_task_leaves_all_but_one_direction_free(learner) -> None:
     """Why the literal text cannot give the table: n tasks protect n directions."""
-    settings = resolve("shuffled-mnist-3", "eowm:literal", learning_rate=0.1)
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+    method, stream, _ = learner("shuffled-mnist-3", "eowm:literal", learning_rate=0.1)
     for i in range(2):
         method.begin_task(stream.task(i))
         method.end_task(stream.task(i))
@@ -185,14 +165,14 @@ def test_one_mean_a_task_leaves_all_but_one_direction_free(resolve, arrays) -> N
     assert damped.norm() / mean.norm() < 0.1
 
 
-def test_order_of_multiplication_decides_what_is_protected(resolve, arrays) -> None:
+def test_order_of_multiplication_decides_what_is_protected(learner) -> None:
     """P last keeps old inputs safe; Eq. 8 taken literally leaks by c2."""
     leaks = {}
     for order in ("p-last", "q-last"):
-        settings = resolve("shuffled-mnist-3", "eowm", order=order, coefficients="constant",
-                           w2=0.1, alpha={"fc": [1e-9, 1e-9]}, norm_penalty=0.0)  # fmt: skip
-        stream = streams.build(settings, arrays("mnist"))
-        method = make(settings, stream)
+        method, stream, _ = learner(
+            "shuffled-mnist-3", "eowm", order=order, coefficients="constant", w2=0.1,
+            alpha={"fc": [1e-9, 1e-9]}, norm_penalty=0.0,
+        )  # fmt: skip
         method.begin_task(stream.task(0))
         x = stream.task(0).train.batch(slice(0, 5))[0].flatten(1)
         method.input_space["fc1"].update(x, 1e-9)

@@ -2,14 +2,9 @@
 
 import pytest
 import torch
-from test_owm import network
 
-from eowm import methods, nets
+from eowm import nets
 from eowm.data import streams
-
-
-def make(settings, stream):
-    return methods.find(settings.method)(network(settings, stream), settings)
 
 
 def fisher_by_samples(net, x) -> dict[str, torch.Tensor]:
@@ -27,10 +22,8 @@ def fisher_by_samples(net, x) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("scenario", ["shuffled-mnist-3", "cifar10-5"])
-def test_closed_form_fisher_equals_per_sample_autograd(resolve, arrays, scenario) -> None:
-    settings = resolve(scenario, "ewc", fisher_images=40)
-    stream = streams.build(settings, arrays(settings.dataset))
-    method = make(settings, stream)
+def test_closed_form_fisher_equals_per_sample_autograd(learner, scenario) -> None:
+    method, stream, _ = learner(scenario, "ewc", fisher_images=40)
     task = stream.task(0)
     torch.manual_seed(1)
     found = method.fisher(task)
@@ -41,25 +34,20 @@ def test_closed_form_fisher_equals_per_sample_autograd(resolve, arrays, scenario
         assert (found[name] - expected[name]).abs().max() < 1e-5 * expected[name].abs().max(), name
 
 
-def test_a_sampled_label_estimates_the_same_fisher(resolve, arrays) -> None:
-    data = arrays("mnist", train=4000)
-    exact = resolve("shuffled-mnist-3", "ewc", fisher_images=4000)
-    exact = exact.model_copy(
-        update={"limits": exact.limits.model_copy(update={"train_images": None})}
-    )
-    stream = streams.build(exact, data)
-    method = make(exact, stream)
-    expected = method.fisher(stream.task(0))
+def test_a_sampled_label_estimates_the_same_fisher(learner, arrays) -> None:
+    method, _, settings = learner("shuffled-mnist-3", "ewc", fisher_images=4000)
+    settings = settings.model_copy(update={"limits": type(settings.limits)()})
+    task = streams.build(settings, arrays("mnist", train=4000)).task(0)
+    expected = method.fisher(task)
     method.options = method.options.model_copy(update={"fisher_labels": "sampled"})
-    found = method.fisher(stream.task(0))
+    found = method.fisher(task)
     for name in found:
         assert found[name].sum().item() == pytest.approx(expected[name].sum().item(), rel=0.1), name
 
 
-def learn(settings, data):
+def learn(learner, row, **overrides):
     """A method that learnt two tasks, and its logits on the first one after each."""
-    stream = streams.build(settings, data)
-    method = make(settings, stream)
+    method, stream, _ = learner("shuffled-mnist-3", row, **overrides)
     outputs = []
     for t in range(2):
         torch.manual_seed(t)
@@ -73,27 +61,23 @@ def learn(settings, data):
     return method, outputs
 
 
-def test_lambda_0_is_fine_tuning_bit_for_bit(resolve, arrays) -> None:
-    data = arrays("mnist")
-    ewc, _ = learn(resolve("shuffled-mnist-3", "ewc", strength=0.0), data)
-    sgd, _ = learn(resolve("shuffled-mnist-3", "finetune", learning_rate=0.1), data)
+def test_lambda_0_is_fine_tuning_bit_for_bit(learner) -> None:
+    ewc, _ = learn(learner, "ewc", strength=0.0)
+    sgd, _ = learn(learner, "finetune", learning_rate=0.1)
     for (name, first), (_, second) in zip(nets.layers(ewc.net), nets.layers(sgd.net), strict=True):
         assert torch.equal(first.weight, second.weight), name
 
 
-def test_a_huge_lambda_freezes_the_first_task(resolve, arrays) -> None:
+def test_a_huge_lambda_freezes_the_first_task(learner) -> None:
     """Weights without any information may move; what the net says of task 1 may not."""
-    data = arrays("mnist")
-    _, free = learn(resolve("shuffled-mnist-3", "ewc", strength=0.0), data)
-    _, held = learn(resolve("shuffled-mnist-3", "ewc", strength=1e12), data)
+    _, free = learn(learner, "ewc", strength=0.0)
+    _, held = learn(learner, "ewc", strength=1e12)
     assert (held[1] - held[0]).norm() < 1e-2 * (free[1] - free[0]).norm()
 
 
-def test_the_single_quadratic_equals_one_for_each_task(resolve, arrays) -> None:
+def test_the_single_quadratic_equals_one_for_each_task(learner) -> None:
     """A(θ − θ*) − b against the sum of Fⱼ(θ − θ*ⱼ) over tasks."""
-    settings = resolve("shuffled-mnist-3", "ewc")
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+    method, *_ = learner("shuffled-mnist-3", "ewc")
     terms = []
     generator = torch.Generator().manual_seed(0)
     for _ in range(3):
@@ -110,10 +94,8 @@ def test_the_single_quadratic_equals_one_for_each_task(resolve, arrays) -> None:
         assert torch.allclose(ours, plain, atol=1e-4)
 
 
-def test_online_keeps_one_anchor(resolve, arrays) -> None:
-    settings = resolve("shuffled-mnist-3", "ewc", online=True)
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+def test_online_keeps_one_anchor(learner) -> None:
+    method, *_ = learner("shuffled-mnist-3", "ewc", online=True)
     ones = {n: torch.ones_like(w) for n, w in method.anchor.items()}
     for _ in range(3):
         method._consolidate(ones)
@@ -123,15 +105,15 @@ def test_online_keeps_one_anchor(resolve, arrays) -> None:
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_it_rests_where_the_whole_loss_has_no_gradient(resolve, arrays, momentum) -> None:
+def test_it_rests_where_the_whole_loss_has_no_gradient(learner, momentum) -> None:
     """CE + ½ λ Σ F (θ − θ*)², differentiated by autograd where the steps end.
 
     A linear model: with ReLU the minimum may lie in a kink, where no gradient is zero.
     """
-    settings = resolve("shuffled-mnist-3", "ewc", strength=1.0, norm_penalty=0.0, hidden=(),
-                       momentum=momentum, learning_rate=0.02 * (1 - momentum))  # fmt: skip
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+    method, stream, _ = learner(
+        "shuffled-mnist-3", "ewc", strength=1.0, norm_penalty=0.0, hidden=(), momentum=momentum,
+        learning_rate=0.02 * (1 - momentum),
+    )  # fmt: skip
     method.begin_task(stream.task(0))
     method._consolidate({n: 0.5 + torch.rand_like(w) for n, w in method.anchor.items()})
     x, y = stream.task(1).train.batch(slice(0, 100))

@@ -2,17 +2,14 @@
 
 import pytest
 import torch
-from test_owm import batches, network
+from steps import batches, network
 
-from eowm import methods, nets
+from eowm import nets
 from eowm.algebra.projection import GradientSpan
-from eowm.data import streams
 from eowm.errors import ConfigError
 from eowm.methods.ogd import method as ogd
 
-
-def make(settings, stream):
-    return methods.find(settings.method)(network(settings, stream), settings)
+SHUFFLED = "shuffled-mnist-3"
 
 
 def explicit_gradients(net, x, y) -> torch.Tensor:
@@ -40,12 +37,10 @@ def flatten(gradients) -> torch.Tensor:
     return torch.cat([g.flatten() for g in gradients.values()]).double()
 
 
-@pytest.mark.parametrize("scenario", ["shuffled-mnist-3", "cifar10-5"])
-def test_kernel_form_equals_qr_on_explicit_gradients(resolve, arrays, scenario) -> None:
+@pytest.mark.parametrize("scenario", [SHUFFLED, "cifar10-5"])
+def test_kernel_form_equals_qr_on_explicit_gradients(learner, scenario) -> None:
     images = 15
-    settings = resolve(scenario, "ogd", memory=images)
-    stream = streams.build(settings, arrays(settings.dataset))
-    method = make(settings, stream)
+    method, stream, _ = learner(scenario, "ogd", memory=images)
     x, y = stream.task(0).train.batch(slice(0, images))
     method._keep(x, y)
     method.span.build()
@@ -87,22 +82,18 @@ def learn(method, stream, tasks: int = 2) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("method", ["ogd", "ogd-plus"])
-def test_no_memory_is_sgd_bit_for_bit(resolve, arrays, method) -> None:
-    settings = resolve("shuffled-mnist-3", method, memory=0)
-    stream = streams.build(settings, arrays("mnist"))
-    plain = resolve("shuffled-mnist-3", "finetune", norm_penalty=0.0,
-                    learning_rate=settings.training.learning_rate)  # fmt: skip
-    ours, sgd = learn(make(settings, stream), stream), learn(make(plain, stream), stream)
+def test_no_memory_is_sgd_bit_for_bit(learner, method) -> None:
+    ours, stream, settings = learner(SHUFFLED, method, memory=0)
+    plain = {"norm_penalty": 0.0, "learning_rate": settings.training.learning_rate}
+    ours, sgd = (learn(m, stream) for m in (ours, learner(SHUFFLED, "finetune", **plain)[0]))
     assert all(torch.equal(ours[name], sgd[name]) for name in sgd)
 
 
-def test_kept_outputs_do_not_change_to_first_order(resolve, arrays) -> None:
-    settings = resolve("shuffled-mnist-3", "ogd", memory=50, learning_rate=1e-4)
-    stream = streams.build(settings, arrays("mnist"))
-    x, y = stream.task(0).train.batch(slice(0, 50))
+def test_kept_outputs_do_not_change_to_first_order(learner) -> None:
     changes = {}
     for remembers in (False, True):
-        method = make(settings, stream)
+        method, stream, _ = learner(SHUFFLED, "ogd", memory=50, learning_rate=1e-4)
+        x, y = stream.task(0).train.batch(slice(0, 50))
         method.begin_task(stream.task(0))
         if remembers:
             method._keep(x, y)
@@ -114,17 +105,12 @@ def test_kept_outputs_do_not_change_to_first_order(resolve, arrays) -> None:
     assert changes[True] < 0.05 * changes[False]
 
 
-def test_without_drift_ogd_plus_is_ogd(resolve, arrays) -> None:
+def test_without_drift_ogd_plus_is_ogd(learner) -> None:
     """Taken twice at the same weights, new gradients span what the old ones did."""
-    data, projected = arrays("mnist"), {}
-    for name, extra in (
-        ("ogd", {}),
-        ("ogd-plus", {"basis": "replace"}),
-        ("ogd-plus", {"basis": "add"}),
-    ):
-        settings = resolve("shuffled-mnist-3", name, memory=20, **extra)
-        stream = streams.build(settings, data)
-        method = make(settings, stream)
+    projected = {}
+    plus = [("ogd-plus", {"basis": basis}) for basis in ("replace", "add")]
+    for name, extra in (("ogd", {}), *plus):
+        method, stream, _ = learner(SHUFFLED, name, memory=20, **extra)
         for t in range(2):  # no learning in between
             torch.manual_seed(t)
             method.end_task(stream.task(t))
@@ -136,21 +122,20 @@ def test_without_drift_ogd_plus_is_ogd(resolve, arrays) -> None:
         assert (other - first).norm() / first.norm() < 1e-5
 
 
-def test_a_norm_penalty_is_refused(resolve, arrays) -> None:
-    settings = resolve("shuffled-mnist-3", "ogd", norm_penalty=1e-3)
+def test_a_norm_penalty_is_refused(learner) -> None:
     with pytest.raises(ConfigError, match="norm_penalty must be 0"):
-        make(settings, streams.build(settings, arrays("mnist")))
+        learner(SHUFFLED, "ogd", norm_penalty=1e-3)
 
 
-@pytest.mark.parametrize("scenario", ["shuffled-mnist-3", "cifar10-5"])
+@pytest.mark.parametrize("scenario", [SHUFFLED, "cifar10-5"])
 def test_putting_off_projections_is_projecting_each_gradient(
-    resolve, arrays, monkeypatch, scenario
+    learner, monkeypatch, scenario
 ) -> None:
     """Against autograd, QR and plain steps of SGD; seven steps are more than two put-offs."""
     monkeypatch.setattr(ogd, "LAZY", 3)
-    settings = resolve(scenario, "ogd", memory=15, learning_rate=0.05, dropout=0.0)
-    stream = streams.build(settings, arrays(settings.dataset))
-    ours, plain = make(settings, stream), network(settings, stream)
+    changes = {"memory": 15, "learning_rate": 0.05, "dropout": 0.0}
+    ours, stream, settings = learner(scenario, "ogd", **changes)
+    plain = network(settings, stream)
     weights = [layer.weight for _, layer in nets.layers(plain)]
     plain.load_state_dict(ours.net.state_dict())
     kept = stream.task(0).train.batch(slice(0, 15))
@@ -171,10 +156,8 @@ def test_putting_off_projections_is_projecting_each_gradient(
         torch.testing.assert_close(layer.weight, weight, rtol=1e-4, atol=1e-5)
 
 
-def test_with_momentum_each_gradient_is_projected_at_once(resolve, arrays) -> None:
-    settings = resolve("shuffled-mnist-3", "ogd", memory=15, momentum=0.9)
-    stream = streams.build(settings, arrays("mnist"))
-    method = make(settings, stream)
+def test_with_momentum_each_gradient_is_projected_at_once(learner) -> None:
+    method, stream, _ = learner(SHUFFLED, "ogd", memory=15, momentum=0.9)
     kept = stream.task(0).train.batch(slice(0, 15))
     method._keep(*kept)
     method.span.build()

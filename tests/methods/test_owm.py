@@ -48,11 +48,9 @@ def test_fast_owm_equals_the_published_formulation(resolve, arrays, scenario, ov
         assert (method.input_space[name].matrix - plain.p[name]).abs().max() < 1e-4, name
 
 
-def test_p_is_updated_before_the_same_batch_is_projected(resolve, arrays) -> None:
+def test_p_is_updated_before_the_same_batch_is_projected(learner) -> None:
     """The published order: the first step is already damped along the batch's mean input."""
-    settings = resolve("shuffled-mnist-3", "owm", norm_penalty=0.0)
-    stream = streams.build(settings, arrays("mnist"))
-    method = methods.find("owm")(network(settings, stream), settings)
+    method, stream, settings = learner("shuffled-mnist-3", "owm", norm_penalty=0.0)
     twin = network(settings, stream)
     x, y = next(batches(stream, 1, 100))
     method.begin_task(stream.task(0))

@@ -1,0 +1,18 @@
+"""What tests of methods share."""
+
+import torch
+
+from eowm import nets
+from eowm.training.loop import seed_everything
+
+
+def batches(stream, count: int, size: int):
+    generator = torch.Generator().manual_seed(0)
+    train = stream.task(0).train
+    for _ in range(count):
+        yield train.batch(torch.randint(len(train), (size,), generator=generator))
+
+
+def network(settings, stream):
+    seed_everything(0)
+    return nets.build(settings.net, stream.image_shape, stream.classes)
