@@ -1,7 +1,7 @@
 """An open replication of Enhanced Orthogonal Weights Modification (EOWM).
 
 import eowm
-runs = eowm.load("paper")                    # one line a run, as a pandas DataFrame
+runs = eowm.load("paper")                    # one line per run, as a pandas DataFrame
 eowm.record("table2/cifar10-5/owm", seed=1)  # everything that one run left behind
 eowm.compare("table2/shuffled-mnist-3/eowm", "table2/shuffled-mnist-3/owm")
 """

@@ -1,6 +1,6 @@
 """From record files to one table of runs: the only place that opens records to analyse them.
 
-One line a run. Everything that is drawn or judged starts from this table.
+One line per run. Everything that is drawn or judged starts from this table.
 """
 
 import json
@@ -175,7 +175,7 @@ def _machine(record: Record) -> str:
 
 
 def _missing(cell: Cell, seed: int, config: Config, preset: str, folder: Path) -> dict[str, Any]:
-    """Never run, or run in vain: then its note says why."""
+    """Never run, or failed: then its note says why."""
     expected = costs.estimate(config, cell, preset)
     path = folder / _place(cell.name, seed)
     why = holds.failure(path)

@@ -72,7 +72,7 @@ class Jobs(Strict):
     )
     runs_per_gpu: int = Field(1, gt=0, description="runs that may share a GPU")
     max_minutes: int = Field(
-        1440, gt=0, description="longest time limit of a job; the next attempt goes on from there"
+        1440, gt=0, description="longest time limit of a job; the next attempt resumes"
     )
     costs: dict[Literal["mnist", "cifar10", "cifar100"], dict[str, Cost]] = Field(
         description="by dataset and method, or `method:variant` where a variant costs more; "

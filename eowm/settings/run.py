@@ -38,7 +38,7 @@ class Training(Strict):
     images_per_epoch: int | None = Field(
         None,
         gt=0,
-        description="learn from only so many of a task's images, the same ones in every epoch, "
+        description="learn from only this many of a task's images, the same ones in every epoch, "
         "drawn anew for each task and seed; what a method gathers of a task (Fisher information, "
         "gradients, similarities, means) is of all its images",
         exclude_if=lambda value: value is None,  # records made before it existed keep their hash

@@ -1,7 +1,7 @@
 """Checkpoints: atomic, checked before they are unpickled, and the last two are kept.
 
 A file is the sha256 of all that follows, then what `torch.save` wrote. If a power cut leaves the
-newest one damaged, the run goes on from the one before.
+newest one damaged, the run resumes from the one before.
 """
 
 import hashlib

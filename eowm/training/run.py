@@ -107,10 +107,10 @@ def train(
 ) -> records.Record:
     """Train a cell with one seed. With a checkpoint, an interrupted run is continued.
 
-    With `first_tasks`, the run stops after so many tasks (for choosing settings).
+    With `first_tasks`, the run stops after this many tasks (for choosing settings).
     """
     where = torch.device(pick_device(device))
-    made_with = environment(where)  # now: the files may change while the run goes on
+    made_with = environment(where)  # now: the files may change during the run
     arrays, manifest = store.load(
         settings.dataset, paths.DATA, allow_standin=config.presets[preset].standin
     )

@@ -89,13 +89,6 @@ def drawing_code() -> str:
     )
 
 
-def drawn_from(files, table):
-    """`files` of a table, of all tables, or none."""
-    if table is None:
-        return []
-    return files() if table == "all" else files(table)
-
-
 def shown(product):
     """In Snakemake's own report, what a browser can show."""
     path = OUT / product

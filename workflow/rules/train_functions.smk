@@ -49,8 +49,3 @@ def runs_of(wildcards, output):
 
 def device_of(wildcards, resources):
     return "auto" if resources.gpu else "cpu"
-
-
-def precision_of(wildcards, resources):
-    """Of `resources` only in form: so it is no cause to train again either."""
-    return CONFIG.jobs.precision

@@ -74,7 +74,7 @@ function plot(title, label, curves, colour, marks = []) {
 
 function curvesPart(story) {
   const plots = [];
-  if (story.average.length) plots.push(plot("Average accuracy of the tasks learnt, a line a run", `tasks learnt (1 to ${story.average[0].values.length})`, story.average.map((run) => run.values), story.colour));
+  if (story.average.length) plots.push(plot("Average accuracy of the tasks learnt, one line per run", `tasks learnt (1 to ${story.average[0].values.length})`, story.average.map((run) => run.values), story.colour));
   if (story.learning) {
     const starts = story.learning.tasks.map((task, i, tasks) => i && task !== tasks[i - 1] ? i : -1).filter((i) => i > 0);
     plots.push(plot("Validation accuracy of the tasks seen, epoch by epoch, mean over runs", `${story.learning.epochs} epochs; dashed: a new task`, [story.learning.values], story.colour, starts));
