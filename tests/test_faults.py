@@ -9,6 +9,7 @@ import shutil
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -63,7 +64,15 @@ BAD_CONFIGS = {
     "unknown key, deep": ("methods/owm/settings/alhpa", 1, ["methods.owm.settings.alhpa"]),
     "key of another method": ("methods/ewc/settings/w2", 0.1, ["methods.ewc.settings.w2"]),
     "no options": ("methods/si", {"title": "SI", "settings": {"c": 1}},
-                   ["method 'si' has no options", "eowm/settings.py"]),
+                   ["method 'si' is unknown", "eowm/methods/si.py"]),
+    "key of no option": ("methods/finetune/settings", {"alpha": {}}, ["alpha", "finetune"]),
+    "no such method": ("methods/own", {"title": "x"}, ["own", "did you mean 'owm'"]),
+    "too large": ("families/cifar10/settings/momentum", 1.5, ["momentum", "less than 1"]),
+    "no choice": ("families/cifar10/settings/selection", "best", ["selection", "test-oracle"]),
+    "alpha of 0": ("methods/owm/settings/alpha", {"fc": [1, 0]}, ["alpha", "greater than 0"]),
+    "unknown family, deep": ("presets/quick/families/cifar", {}, ["presets.quick.families.cifar"]),
+    "unknown method, deep": ("presets/quick/families/cifar10/methods", {"own": {}}, ["'owm'"]),
+    "table of no preset": ("tables/table3/presets", ["papr"], ["did you mean 'paper'"]),
     "wrong type": ("families/cifar10/settings/epochs", "x", ["families.cifar10.settings.epochs"]),
     "w2 > 1": ("methods/eowm/variants/w2-0.10/settings/w2", 1.5, ["w2", "less than or equal to 1"]),
     "negative epochs": ("families/cifar10/settings/epochs", -3, ["epochs", "greater than 0"]),
@@ -144,6 +153,8 @@ def test_a_config_that_is_none(project, eowm, text, words) -> None:
         (["forget", CELL, "--seeds", "one"], ["one", "whole numbers"]),
         (["forget", CELL, "--seeds", "4-0"], ["4-0", "whole numbers"]),
         (["cells", "--seeds", "-1"], ["-1"]),
+        (["data", "fetch", "cifra10"], ["did you mean 'cifar10'"]),
+        (["data", "fetch", "mnist", "--source", "registri"], ["did you mean 'registry'"]),
         (["cells", "tabel2"], ["no cell of preset 'quick' matches 'tabel2'"]),
         (["show", "nothing.json"], ["nothing.json", "does not exist"]),
         (["show", "table2/cifar10-5/own"], ["did you mean 'owm'"]),
@@ -286,7 +297,8 @@ def recorded(project):
     return place
 
 
-COLLECT = ["collect", "--preset", "paper", "--out", "results.csv"]
+COLLECT = ["collect", "--preset", "paper"]
+RESULTS = "paper_figures/paper/results.csv"
 
 
 @pytest.mark.parametrize(
@@ -299,6 +311,8 @@ COLLECT = ["collect", "--preset", "paper", "--out", "results.csv"]
         (lambda r: r["cell"].update(variant="w2-0.15"), "is the record of"),
         (lambda r: r["cell"].update(seed=1), "is the record of"),
         (lambda r: r.update(schema_version=9), "schema_version"),
+        (lambda r: r.pop("metrics"), "metrics"),
+        (lambda r: r.update(surprise=1), "surprise"),
     ],
 )
 def test_a_falsified_or_foreign_record(recorded, eowm, monkeypatch, change, words) -> None:
@@ -307,7 +321,7 @@ def test_a_falsified_or_foreign_record(recorded, eowm, monkeypatch, change, word
     change(content)
     recorded.write_text(json.dumps(content))
     refused(eowm(*COLLECT), "seed0.json", words)
-    assert not (paths.ROOT / "results.csv").exists()
+    assert not (paths.ROOT / RESULTS).exists()
 
 
 def test_half_a_record(recorded, eowm, monkeypatch) -> None:
@@ -323,9 +337,9 @@ def test_a_record_of_other_settings_is_stale_and_never_comparable(
     monkeypatch.chdir(paths.ROOT)
     monkeypatch.setattr(options_of("eowm"), "version", 99)  # as if its code had changed
     assert eowm(*COLLECT)[0] == 0
-    lines = (paths.ROOT / "results.csv").read_text().splitlines()
-    line = next(line for line in lines if "w2-0.10,0,complete" in line)
-    assert ",registry,False,paper,False,True," in line  # not comparable, and stale
+    runs = pd.read_csv(paths.ROOT / RESULTS)
+    (run,) = runs[runs.status == "complete"].to_dict("records")
+    assert (run["data_source"], run["comparable"], run["stale"]) == ("registry", False, True)
     monkeypatch.setattr(sys, "argv", ["eowm", "cells", "table3/disjoint*", "--preset", "paper"])
     with pytest.raises(SystemExit):
         cli.main()

@@ -8,7 +8,7 @@ import pytest
 
 from eowm import records
 from eowm.data import store
-from eowm.errors import DataError, HoldError
+from eowm.errors import DataError
 from eowm.jobs import holds
 from eowm.training import run as runs
 
@@ -85,16 +85,6 @@ def test_a_note_that_is_rubbish_is_no_news(files) -> None:
     holds.note_path(record).write_text("[]")
     assert holds.failure(record) is None
     assert holds.holder(record) == "another process"
-
-
-@pytest.mark.parametrize("blocked", ["work", "records"])
-def test_a_folder_that_cannot_be_written_is_named(files, tmp_path, blocked) -> None:
-    (tmp_path / blocked).write_text("a file where a folder should be")
-    with (
-        pytest.raises(HoldError, match=rf"cannot write .*{blocked}.*make its folder writable"),
-        holds.hold(*files, pytest.fail),
-    ):
-        pass
 
 
 def test_what_another_process_finished_meanwhile_is_taken(

@@ -89,14 +89,6 @@ def test_updates_after_project_with_what_was_known_before(resolve, arrays, name)
     assert (step @ mean).norm() < 0.1 * (full @ mean).norm()
 
 
-def test_an_option_left_null_is_not_stored(resolve) -> None:
-    """So an option added later leaves the hash of old records alone."""
-    assert "updates" not in resolve("shuffled-mnist-3", "owm").options
-    changed = resolve("shuffled-mnist-3", "owm", updates="after")
-    assert changed.options["updates"] == "after"
-    assert changed.hash() != resolve("shuffled-mnist-3", "owm").hash()
-
-
 def test_matched_owm_scales_the_step_by_c1(resolve, arrays) -> None:
     settings = resolve("shuffled-mnist-3", "owm:matched", norm_penalty=0.0)
     stream = streams.build(settings, arrays("mnist"))

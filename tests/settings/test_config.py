@@ -1,15 +1,13 @@
 """What config.yaml says, and what it refuses."""
 
-import copy
 import json
 
 import pytest
 import yaml
 
 from eowm import paper
-from eowm.errors import ConfigError
 from eowm.paths import CHECKOUT as ROOT
-from eowm.settings.config import Config, config_schema, load_config, parse_config, parse_overrides
+from eowm.settings.config import Config, config_schema, parse_config, parse_overrides
 
 
 @pytest.fixture
@@ -18,16 +16,10 @@ def values() -> dict:
 
 
 def test_table2_has_the_papers_columns(config: Config) -> None:
-    assert [cell.scenario for cell in config.cells() if cell.row == "owm"] == [
-        "shuffled-mnist-3",
-        "shuffled-mnist-10",
-        "shuffled-mnist-20",
-        "cifar10-5",
-        "cifar100-2",
-        "cifar100-5",
-        "cifar100-10",
-        "cifar100-20",
-    ]
+    columns = "shuffled-mnist-3 shuffled-mnist-10 shuffled-mnist-20 cifar10-5 "
+    columns += "cifar100-2 cifar100-5 cifar100-10 cifar100-20"
+    found = [cell.scenario for cell in config.cells() if cell.row == "owm"]
+    assert found == columns.split()
 
 
 def test_paper_preset_is_the_papers_table1(config: Config) -> None:
@@ -87,75 +79,13 @@ def test_overrides_from_the_command_line(config: Config) -> None:
     assert run.options["alpha"]["fc1"] == [1.0, 1e-4]
 
 
-def set_at(values: dict, path: str, value) -> dict:
-    changed = copy.deepcopy(values)
-    *parents, last = path.split("/")
-    place = changed
-    for key in parents:
-        place = place[key]
-    place[last] = value
-    return changed
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "words"),
-    [
-        ("prset", "quick", ["prset", "did you mean 'preset'"]),
-        ("preset", "qick", ["qick", "did you mean 'quick'"]),
-        ("methods/owm/settings/alhpa", {}, ["methods.owm.settings.alhpa", "alpha"]),
-        ("methods/own", {"title": "x"}, ["own", "did you mean 'owm'"]),
-        ("methods/finetune/settings", {"alpha": {}}, ["alpha", "finetune"]),
-        ("methods/owm/families/cifar11", {}, ["cifar11", "did you mean 'cifar10'"]),
-        ("families/cifar10/settings/epochs", -1, ["families.cifar10.settings.epochs", "greater"]),
-        ("families/cifar10/settings/epochs", "many", ["epochs", "integer"]),
-        ("families/cifar10/settings/momentum", 1.5, ["momentum", "less than 1"]),
-        ("families/cifar10/settings/selection", "best", ["selection", "test-oracle"]),
-        ("methods/owm/settings/alpha", {"fc": [1, 0]}, ["alpha", "greater than 0"]),
-        ("tables/table2/scenarios", ["cifar10-7"], ["cifar10-7", "did you mean 'cifar10-"]),
-        ("tables/table2/methods", ["owmm"], ["owmm", "did you mean 'owm'"]),
-        ("presets/quick/seeds", [1, 1], ["seeds", "different"]),
-        ("presets/quick/seeds", [], ["seeds", "at least 1"]),
-        ("presets/quick/families/cifar", {}, ["presets.quick.families.cifar"]),
-        ("presets/quick/families/cifar10/methods", {"own": {}}, ["own", "did you mean 'owm'"]),
-    ],
-)
-def test_bad_config_is_refused_by_name(values: dict, path: str, value, words: list[str]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        parse_config(set_at(values, path, value))
-    for word in words:
-        assert word in str(caught.value)
-
-
-def test_a_table_may_belong_to_some_presets_only(values: dict, config: Config) -> None:
+def test_a_table_may_belong_to_some_presets_only(config: Config) -> None:
     assert {cell.table for cell in config.cells("quick")} == {"table2", "table3"}
     only = {cell.table for cell in config.cells("paper")} - {"table2", "table3"}
     assert only == {"selection", "sensitivity-shuffled", "sensitivity-disjoint"}
     assert config.presets_beside("paper") == ["tenth"]
     assert config.presets_beside("quick") == config.presets_beside("tenth") == []
     assert {cell.table for cell in config.cells()} == config.tables.keys()
-    with pytest.raises(ConfigError, match="did you mean 'paper'"):
-        parse_config(set_at(values, "tables/table3/presets", ["papr"]))
-
-
-def test_seven_tasks_for_ten_classes_are_refused(values: dict) -> None:
-    values["families"]["cifar10"]["tasks"] = [2, 5, 7]
-    values["tables"]["table2"]["scenarios"].append("cifar10-7")
-    with pytest.raises(ConfigError, match="10 classes cannot be cut into 7 equal tasks"):
-        parse_config(values)
-
-
-@pytest.mark.parametrize("name", ["table2/cifar10-5", "table9/cifar10-5/owm", "table2/x/owm"])
-def test_bad_cell_names(config: Config, name: str) -> None:
-    with pytest.raises(ConfigError):
-        config.cell(name)
-
-
-def test_a_missing_or_broken_file_is_one_sentence(tmp_path) -> None:
-    with pytest.raises(ConfigError, match=r"config\.yaml is missing"):
-        load_config(tmp_path / "config.yaml")
-    (tmp_path / "config.yaml").write_text("a: [")
-    with pytest.raises(ConfigError, match="not valid YAML"):
-        load_config(tmp_path / "config.yaml")
 
 
 def test_the_hash_depends_on_settings_only(config: Config) -> None:
@@ -170,23 +100,17 @@ def test_the_hash_depends_on_settings_only(config: Config) -> None:
     assert len(others) == 3
 
 
-def test_a_setting_that_came_later_changes_no_older_hash(config: Config) -> None:
+@pytest.mark.parametrize(
+    ("key", "default", "other"),
+    [("images_per_epoch", None, 1000), ("precision", "float32", "bfloat16"),
+     ("updates", None, "after")],
+)  # fmt: skip
+def test_a_setting_that_came_later_changes_no_older_hash(config, key, default, other) -> None:
     cell = config.cell("table2/shuffled-mnist-3/owm")
-    plain, limited = (
-        config.resolve(cell, 0, "paper", {"images_per_epoch": n}) for n in (None, 1000)
-    )
-    assert "images_per_epoch" not in plain.model_dump()["training"]
-    assert limited.hash() != plain.hash() == config.resolve(cell, 0, "paper").hash()
-
-
-def test_precision_is_a_setting_left_out_at_float32(config: Config) -> None:
-    cell = config.cell("table2/shuffled-mnist-3/owm")
-    plain, rounded = (
-        config.resolve(cell, 0, "paper", {"precision": name}) for name in ("float32", "bfloat16")
-    )
-    assert not {"precision", "core_version"} & plain.model_dump().keys()
-    assert rounded.hash() != plain.hash() == config.resolve(cell, 0, "paper").hash()
-    assert rounded.model_dump()["precision"] == "bfloat16"
+    plain, same = (config.resolve(cell, 0, "paper", each) for each in ({}, {key: default}))
+    changed = config.resolve(cell, 0, "paper", {key: other})
+    assert not any(f'"{name}"' in plain.model_dump_json() for name in (key, "core_version"))
+    assert changed.hash() != plain.hash() == same.hash()
 
 
 def test_every_key_of_the_schema_has_a_description() -> None:
