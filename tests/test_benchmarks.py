@@ -3,7 +3,6 @@ judged right, and the committed table is that of the committed figures."""
 
 import json
 import math
-import re
 
 import baselines
 import cnn
@@ -30,19 +29,11 @@ def results() -> dict:
 # --- rows and goals -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "sign", "limit", "met"),
-    [
-        (1.2, "≤", 1.3, True),
-        (1.4, "≤", 1.3, False),
-        (4.0, "≥", 4.0, True),
-        (3.9, "≥", 4.0, False),
-        (3.9, "", None, None),
-        (None, "≥", 4.0, None),
-    ],
-)
-def test_a_goal_is_met_missed_or_absent(value, sign, limit, met) -> None:
-    assert Row("a", "b", "c", value, sign=sign, limit=limit).met is met
+def test_a_goal_is_met_missed_or_absent() -> None:
+    for value, sign, met in [(3.9, "≤", True), (4.1, "≤", False), (4.0, "≥", True),
+                             (3.9, "≥", False), (None, "≥", None)]:  # fmt: skip
+        assert Row("a", "b", "c", value, sign=sign, limit=4.0).met is met
+    assert Row("a", "b", "c", 3.9).met is None
 
 
 def test_a_figure_is_the_median_of_rounds_that_took_turns() -> None:
@@ -53,11 +44,6 @@ def test_a_figure_is_the_median_of_rounds_that_took_turns() -> None:
     assert len(rounds) == 2
     told = [{"a": 2.0, "b": 1.0}, {"a": 9.0, "b": 3.0}, {"a": 100.0, "b": 1.0}]
     assert common.figure(told, lambda s: s["a"] / s["b"])["value"] == 3.0
-
-
-def test_slopes_are_exponents() -> None:
-    sizes = {"1": 1, "10": 10, "100": 100}
-    assert growth.slope(sizes, {n: 5.0 * s**1.5 for n, s in sizes.items()}) == pytest.approx(1.5)
 
 
 def test_a_tiny_run_gives_rows_of_the_right_form() -> None:
@@ -147,25 +133,6 @@ def test_what_is_missed_or_not_measured_says_why(results) -> None:
         assert row["met"] == Row(**{key: row[key] for key in Row.__annotations__}).met
         if row["met"] is False or row["value"] is None:
             assert row["reason"], row["name"]
-
-
-def test_the_readme_names_every_row(results) -> None:
-    named = re.findall(r"`([a-z0-9-]+…?)`", (report.HERE / "README.md").read_text())
-    starts = tuple(name.removesuffix("…") for name in named if name.endswith("…"))
-    for row in results["rows"]:
-        assert row["name"] in named or row["name"].startswith(starts), row["name"]
-
-
-def test_a_subject_replaces_its_own_rows_only(tmp_path) -> None:
-    path = tmp_path / "results.json"
-    report.save("loop", [Row("old", "a", "b", 2.0), Row("gone", "a", "b", 2.0)], 100.0, path)
-    report.save("cnn", [Row("other", "a", "b", 3.0)], path=path)
-    report.save("loop", [Row("old", "a", "b", 1.0)], path=path)
-    new = json.loads(path.read_text())
-    assert [row["name"] for row in new["rows"]] == ["old", "other"]
-    assert new["machine"]["peak_gflops"] == 100.0
-    past = {"rows": [{"name": "old", "value": 2.0, "unit": "×", "spread": None}]}
-    assert [line[-1] for line in report.compare(past, new)] == ["0.50"]
 
 
 def test_quick_divides_wall_time_by_training(tmp_path) -> None:

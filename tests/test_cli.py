@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -73,34 +72,6 @@ def test_rounded_products_are_in_the_record(cache, tmp_path) -> None:
     assert rounded["settings"] == plain["settings"] | {"precision": "bfloat16"}
     assert plain["curves"] != rounded["curves"]
     assert "float16" in run(cache, "train", "a", "--precision", "half").stderr
-
-
-@pytest.mark.slow
-def test_kill_9_and_restart_gives_the_same_record(cache, tmp_path) -> None:
-    whole, resumed = tmp_path / "whole.json", tmp_path / "resumed.json"
-    assert run(cache, *ARGUMENTS, "--out", whole, "--checkpoint", tmp_path / "a.pt").returncode == 0
-
-    checkpoint, kills = tmp_path / "b.pt", 0
-    command = [sys.executable, "-m", "eowm", *ARGUMENTS, "--out", str(resumed)]
-    command += ["--checkpoint", str(checkpoint)]
-    for _ in range(3):
-        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen(command, cwd=ROOT, env=environment(cache), **quiet)
-        while process.poll() is None:
-            if checkpoint.exists() and checkpoint.stat().st_mtime_ns > before:
-                process.send_signal(signal.SIGKILL)
-                kills += 1
-                break
-            time.sleep(0.002)
-        process.wait()
-        assert not resumed.exists()
-    result = run(cache, *ARGUMENTS, "--out", resumed, "--checkpoint", checkpoint)
-    assert result.returncode == 0
-    assert "resuming from a checkpoint" in result.stderr
-    assert kills == 3
-    assert json.loads(resumed.read_text())["timing"]["interruptions"] == 3
-    assert lasting(whole) == lasting(resumed)
 
 
 def test_a_run_with_changed_settings_takes_no_records_place(cache, tmp_path) -> None:

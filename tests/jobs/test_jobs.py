@@ -38,12 +38,6 @@ def test_limits_hold_for_the_runs_that_were_recorded(config) -> None:
         assert record.timing.peak_memory_bytes < limit.mem_mb * 2**20, path
 
 
-def test_more_work_gets_more_time(needs) -> None:
-    short, long = needs("table2/shuffled-mnist-3/owm"), needs("table2/shuffled-mnist-20/owm")
-    assert long.minutes > short.minutes
-    assert needs("table2/cifar10-5/owm", "smoke").minutes < needs("table2/cifar10-5/owm").minutes
-
-
 def test_no_limit_is_longer_than_allowed(config, needs) -> None:
     """A cluster refuses what is longer; a run that needs more goes on in its next attempt."""
     found = needs("table2/cifar100-20/eowm", seeds=3, attempt=4)
@@ -58,14 +52,6 @@ def test_a_further_attempt_gets_more_and_seeds_add_up(needs) -> None:
     assert three.mem_mb == first.mem_mb
     work = first.minutes - costs.START_MINUTES
     assert three.minutes - costs.START_MINUTES == pytest.approx(3 * work, abs=3)
-
-
-def test_a_method_that_was_not_measured_gets_the_default(config) -> None:
-    values = config.model_dump(mode="json", exclude_unset=True)
-    values["jobs"]["costs"]["mnist"] = {"default": {"images_per_second": 60, "mem_mb": 7}}
-    changed = parse_config(values)
-    found = costs.needs(changed, changed.cell("table2/shuffled-mnist-3/owm"), "paper")
-    assert found.mem_mb == 7
 
 
 @pytest.mark.parametrize(("size", "expected"), [(1, 3), (2, 2), (3, 1), (9, 1)])

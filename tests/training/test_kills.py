@@ -1,13 +1,9 @@
-"""Runs of every method, stopped at random points: the record must be that of a quiet run.
-
-Most stops are exceptions at a random step or in the middle of writing a checkpoint, which is
-cheap; tests/test_cli.py and tests/workflow/test_kills.py kill real processes.
+"""Runs of every method, stopped in a step and while a checkpoint is written, end in the record of
+a quiet run. Stops are exceptions, which is cheap; tests/workflow/test_dag_kills.py kills processes.
 """
 
 import functools
 import itertools
-import json
-import random
 
 import pytest
 
@@ -21,7 +17,6 @@ from eowm.training import run as runs
 pytestmark = pytest.mark.slow
 
 EPOCHS = 3
-WRITING = ["torch.save", "os.fsync", "os.replace"]  # where a checkpoint is half written
 
 
 class PowerCut(BaseException):
@@ -44,43 +39,22 @@ def _made_up_data(monkeypatch, made_up) -> None:
     monkeypatch.setattr(checkpoint, "WRITE_SHARE", 1e9)  # a checkpoint after every epoch
 
 
-def lasting(record: records.Record) -> str:
-    content = json.loads(record.model_dump_json())
-    return json.dumps({k: v for k, v in content.items() if k not in ("timing", "environment")})
+def lasting(record: records.Record) -> dict:
+    return record.model_dump(mode="json", exclude={"timing", "environment"})
 
 
 def stop_at(monkeypatch, owner, name: str, number: int) -> None:
     """The `number`-th call of `owner.name` is the last thing that happens."""
     calls, real = itertools.count(1), getattr(owner, name)
 
-    def stopping(*args, **kwargs):
+    def stopping(*args):
         if next(calls) == number:
+            if name == "save":
+                args[1].write(b"half of a checkpoint")
             raise PowerCut
-        return real(*args, **kwargs)
+        return real(*args)
 
     monkeypatch.setattr(owner, name, stopping)
-
-
-def stop_while_writing(monkeypatch, where: str, number: int) -> None:
-    """In the `number`-th checkpoint; half of the file is there where torch writes it."""
-    if where == "torch.save":
-        calls, real = itertools.count(1), checkpoint.torch.save
-
-        def half(content, file):
-            if next(calls) == number:
-                file.write(b"half of")
-                raise PowerCut
-            real(content, file)
-
-        monkeypatch.setattr(checkpoint.torch, "save", half)
-    else:
-        stop_at(monkeypatch, checkpoint.os, where.removeprefix("os."), number)
-
-
-def parts(steps: int) -> list[tuple[int, int]]:
-    """Where to stop, counted from the last start: each stop comes before the end of the run, and
-    the second one after an epoch at least."""
-    return [(1, steps // 2), (steps // 3 + 1, steps // 2), (1, steps // 9)]
 
 
 @pytest.mark.parametrize("scenario", ["shuffled-mnist-3", "cifar10-2"])
@@ -88,29 +62,22 @@ def parts(steps: int) -> list[tuple[int, int]]:
 def test_a_run_stopped_anywhere_ends_in_the_same_record(
     config: Config, tmp_path, monkeypatch, method: str, scenario: str
 ) -> None:
-    dice = random.Random(f"{method} {scenario}")  # noqa: S311
     cell = config.cell(f"table2/{scenario}/{method}")
     settings = config.resolve(cell, 0, "smoke", {"epochs": EPOCHS})
     learner = methods.find(method)
-    calls, observe = itertools.count(), learner.observe
 
     def go(name: str) -> records.Record:
         return runs.run(config, cell, settings, "smoke", tmp_path / f"{name}.json",
                         tmp_path / f"{name}.pt")  # fmt: skip
 
-    with monkeypatch.context() as patch:
-        patch.setattr(learner, "observe", lambda *args: (next(calls), observe(*args))[1])
-        expected = go("whole")
-    steps = next(calls)
-    for first, last in parts(steps):
+    expected = go("whole")
+    stops = [(learner, "observe", 2), (checkpoint.torch, "save", 2), (checkpoint.os, "fsync", 1),
+             (checkpoint.os, "replace", 1), (learner, "observe", 3)]  # fmt: skip
+    for stop in stops:
         with monkeypatch.context() as patch:
-            stop_at(patch, learner, "observe", dice.randint(first, last))
+            stop_at(patch, *stop)
             with pytest.raises(PowerCut):
                 go("stopped")
-    with monkeypatch.context() as patch:
-        stop_while_writing(patch, dice.choice(WRITING), 1)
-        with pytest.raises(PowerCut):
-            go("stopped")
     assert not (tmp_path / "stopped.json").exists()
 
     resumed = go("stopped")

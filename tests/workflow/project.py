@@ -52,8 +52,8 @@ class Project:
     def environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environment = os.environ | {"PATH": path, "EOWM_CACHE_DIR": str(self.folder / "data")}
-        environment.pop("EOWM_DATA_DIR", None)
-        environment.pop("PYTHONPATH", None)  # this copy's package, whatever is being tested
+        for name in ("EOWM_DATA_DIR", "EOWM_CONFIG", "PYTHONPATH"):  # this copy's, nothing else
+            environment.pop(name, None)
         return environment
 
     def run(self, *command: str, timeout: float = 1800) -> subprocess.CompletedProcess:

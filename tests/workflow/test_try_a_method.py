@@ -2,19 +2,16 @@
 
 import csv
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from project import Project
 
 from eowm.paths import CHECKOUT
 
-COPIED = ["Snakefile", "workflow", "eowm", "config.yaml", "environment.yml", "pyproject.toml"]
 TESTS = ["conftest.py", "training/test_training.py"]
 TRAIN = ["train", "table2/shuffled-mnist-3/lwf", "--preset", "smoke"]
 
@@ -46,17 +43,13 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-class Copy:
+class Copy(Project):
     """The project with the method of CONTRIBUTING, inside of the package or outside."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name in COPIED:
-            copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy
-            copy(CHECKOUT / name, folder / name)
+        super().__init__(folder)
         for name in TESTS:
-            (folder / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(CHECKOUT / "tests" / name, folder / "tests" / name)
+            self.write(f"tests/{name}", (CHECKOUT / "tests" / name).read_text())
 
     def add(self, file: str) -> None:
         method, test = blocks("python")
@@ -77,14 +70,8 @@ class Copy:
         path.write_text(text, encoding="utf-8")
 
     def python(self, *arguments: str) -> str:
-        environment = os.environ | {"EOWM_CACHE_DIR": str(self.folder / "data")}
-        for name in ("EOWM_DATA_DIR", "EOWM_CONFIG", "PYTHONPATH"):
-            environment.pop(name, None)
-        done = subprocess.run(
-            [sys.executable, "-m", *arguments],
-            cwd=self.folder, env=environment, capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.run(sys.executable, "-m", *arguments)
+        assert done.returncode == 0, done.stdout
         return done.stdout
 
 
@@ -114,7 +101,7 @@ def test_a_method_is_tried_with_three_files(copy, file) -> None:
     assert rows["lwf:strong", "shuffled-mnist-3"]["status"] == "not run"
 
     copy.write("draw.py", DRAW)
-    drawn = json.loads(copy.python("draw"))
+    drawn = json.loads(copy.python("draw").splitlines()[-1])
     assert "LwF" in drawn["table"]
     assert "LwF" in drawn["legend"]
     assert drawn["curves"] == 1  # of its colour, in the panel of the scenario that was trained
