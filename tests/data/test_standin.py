@@ -37,10 +37,10 @@ def floats(images: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(images).flatten(1).float() / 255
 
 
-def train(net: torch.nn.Module, images: np.ndarray, labels: np.ndarray, epochs: int = 2) -> None:
+def train(net: torch.nn.Module, images: np.ndarray, labels: np.ndarray) -> None:
     x, y = floats(images), torch.from_numpy(labels).long()
     optimiser = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-    for _ in range(epochs):
+    for _ in range(2):
         for batch in torch.randperm(len(x)).split(50):
             optimiser.zero_grad()
             cross_entropy(net(x[batch]), y[batch]).backward()
@@ -51,18 +51,6 @@ def accuracy(net: torch.nn.Module, images: np.ndarray, labels: np.ndarray) -> fl
     with torch.no_grad():
         right = net(floats(images)).argmax(1) == torch.from_numpy(labels)
     return right.float().mean().item()
-
-
-@pytest.mark.parametrize(
-    ("name", "count", "least"), [("mnist", 10_000, 0.7), ("cifar10", 5_000, 0.8)]
-)
-def test_it_is_learnt_well_but_not_perfectly(made, name, count, least):
-    torch.manual_seed(0)
-    decoded = made[name]
-    size = decoded.train_images[0].size
-    net = torch.nn.Sequential(torch.nn.Linear(size, 100), torch.nn.ReLU(), torch.nn.Linear(100, 10))
-    train(net, decoded.train_images[:count], decoded.train_labels[:count], epochs=4)
-    assert least < accuracy(net, decoded.test_images, decoded.test_labels) < 0.97
 
 
 def test_learning_classes_one_after_the_other_forgets(made):
@@ -76,6 +64,6 @@ def test_learning_classes_one_after_the_other_forgets(made):
     train(net, images[labels >= 5], labels[labels >= 5])
     after = accuracy(net, decoded.test_images[old_test], decoded.test_labels[old_test])
     new = accuracy(net, decoded.test_images[~old_test], decoded.test_labels[~old_test])
-    assert before > 0.8
-    assert new > 0.8
+    assert 0.8 < before < 1
+    assert 0.8 < new < 1
     assert after < 0.1

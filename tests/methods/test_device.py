@@ -77,9 +77,7 @@ def test_steps_never_read_the_device(row, scenario, resolve):
 )
 def test_a_step_that_does_is_found(fault, resolve, monkeypatch):
     finetune = methods.find("finetune")
-    plain = finetune.loss
-    monkeypatch.setattr(
-        finetune, "loss", lambda self, x, y: plain(self, x, y) + fault(plain(self, x, y))
-    )
+    plain = finetune.objective
+    monkeypatch.setattr(finetune, "objective", lambda *batch: plain(*batch) + fault(plain(*batch)))
     with pytest.raises(RuntimeError, match="meta"):
         test_steps_never_read_the_device("finetune", "shuffled-mnist-2", resolve)

@@ -57,6 +57,7 @@ def test_state_of_another_network_is_refused():
         SGD(network().parameters(), 0.1, 0.9).load_state_dict({"velocity": [None]})
 
 
+@pytest.mark.slow
 def test_no_method_loads_the_compiler():
     """It would take longer to start than a quick run trains."""
     code = """

@@ -17,6 +17,8 @@ from eowm.data.catalog import DATASETS
 from eowm.errors import DataError
 from eowm.training.loop import seed_everything
 
+pytestmark = pytest.mark.slow
+
 TASKS, STEPS = 5, 25 * 157  # 25 epochs of 157 batches of 64: the published CIFAR-10 run
 SCHEDULES = {"conv": (1.0, 1e-5), "fc1": (1.0, 1e-4), "fc2": (1.0, 1e-2), "fc3": (1.0, 0.1)}
 MEMORY = 100  # batches kept a task; a run sees them again and again

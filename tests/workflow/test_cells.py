@@ -41,23 +41,22 @@ def replicated(project):
     return project, project.make("replicate", "PRESET=smoke")
 
 
-def states(project: Project) -> dict[str, str]:
-    text = project.eowm("cells", "--preset", "smoke").stdout
+def states(text: str) -> dict[str, str]:
     return dict(re.findall(r"^ (table\S+) +(\D+) 0 .*make cell", text, re.M))
 
 
-def test_a_failed_cell_stops_no_other_and_the_exit_code_tells(replicated) -> None:
+def test_a_failed_cell_stops_no_other_and_is_told_with_its_reason(replicated) -> None:
     project, result = replicated
     assert result.returncode != 0
-    found = states(project)
+    text = project.eowm("cells", "--preset", "smoke").stdout
+    found = states(text)
     assert len(found) == 12  # ten methods, two of them with a variant
     failed = {cell for cell, state in found.items() if state != "done"}
     assert failed == {FINETUNE, WILD}
     assert "10 of 12 runs of preset 'smoke' are done" in result.stdout
-
-
-def test_the_tables_show_failures_with_their_reasons(replicated) -> None:
-    project, _ = replicated
+    assert f"make cell CELL={FINETUNE} PRESET=smoke" in text
+    assert re.search(rf"{FINETUNE} seed 0 failed: .*seed0\.pt .* is damaged", text)
+    assert f"{WILD} seed 0 failed: diverged at task 1, epoch" in text
     out = project.folder / "paper_figures/smoke"
     for page in (out / "tables/table2.md", out / "report/index.html"):
         text = page.read_text()
@@ -68,20 +67,9 @@ def test_the_tables_show_failures_with_their_reasons(replicated) -> None:
 
 def test_markup_from_the_config_stays_text(replicated) -> None:
     project, _ = replicated
-    for page in (project.folder / "paper_figures/smoke").rglob("*.html"):
-        assert "<script>wild" not in page.read_text(), page
-    assert (
-        "OWM &lt;script&gt;wild"
-        in (project.folder / "paper_figures/smoke/notebooks/table2.html").read_text()
-    )
-
-
-def test_cells_says_why_and_how_to_run_again(replicated) -> None:
-    project, _ = replicated
-    text = project.eowm("cells", "--preset", "smoke").stdout
-    assert f"make cell CELL={FINETUNE} PRESET=smoke" in text
-    assert re.search(rf"{FINETUNE} seed 0 failed: .*seed0\.pt .* is damaged", text)
-    assert f"{WILD} seed 0 failed: diverged at task 1, epoch" in text
+    pages = {page.stem: page.read_text() for page in project.folder.rglob("smoke/**/*.html")}
+    assert not [name for name, page in pages.items() if "<script>wild" in page]
+    assert "OWM &lt;script&gt;wild" in pages["table2"]
 
 
 def test_make_cell_plans_the_cell_and_what_depends_on_it(replicated) -> None:
@@ -102,12 +90,11 @@ def test_make_cell_leaves_other_stale_cells_alone(replicated) -> None:
     config = yaml.safe_load(before)
     config["methods"]["owm"]["settings"]["momentum"] = 0.1
     file.write_text(yaml.safe_dump(config))
-    assert states(project)[OWM] == "stale"
+    assert states(project.eowm("cells", "--preset", "smoke").stdout)[OWM] == "stale"
     planned = jobs(project.make("cell", f"CELL={FINETUNE}", "PRESET=smoke", "ARGS=-n").stdout)
-    everything = jobs(project.run("snakemake", "-n").stdout)
     file.write_text(before)
+    assert "train_table2_shuffled-mnist-3_finetune" in planned
     assert "train_table2_shuffled-mnist-3_owm" not in planned
-    assert "train_table2_shuffled-mnist-3_owm" in everything
 
 
 def test_make_cell_starts_from_the_beginning_with_the_seeds_asked_for(replicated) -> None:
@@ -143,8 +130,6 @@ def test_a_selection_with_seeds_of_its_own_is_planned_alone(replicated) -> None:
     ("cell", "word"),
     [
         ("table2/shuffled-mnist-3/own", "did you mean 'owm'"),
-        ("tabel2/shuffled-mnist-3/owm", "did you mean 'table2'"),
-        ("table2/*/eowm", "no cell of preset 'smoke' matches"),
         ("`touch hit`;touch hit", "matches '`touch'"),
         ("", "Which cell?"),
     ],
