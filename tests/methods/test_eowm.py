@@ -7,8 +7,8 @@ import torch
 from test_owm import batches, network
 
 from eowm import methods, nets
-from eowm.algebra.textbook import PlainEOWM
 from eowm.data import streams
+from eowm.methods.eowm.plain import PlainEOWM
 from eowm.methods.owm import coefficients as rules
 from eowm.training.loop import Loop
 from eowm.training.progress import Reporter
