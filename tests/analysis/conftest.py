@@ -1,13 +1,14 @@
 """Made-up but valid records: every one passes the model that real ones pass."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from eowm import paths, records
+from eowm.analysis import collect
 from eowm.records.metrics import all_metrics
 from eowm.settings.config import Config, load_config
 
@@ -109,6 +110,15 @@ def fill(
             store(make_record(config, cell.name, seed, preset, accuracy, source), folder)
 
 
-@pytest.fixture
-def record(config: Config) -> Callable[..., records.Record]:
-    return lambda name, **how: make_record(config, name, **how)
+def runs_with(
+    folder: Path, config: Config, cells: dict[str, Any], preset: str = "paper", **how: Any
+) -> pd.DataFrame:
+    """Collected: for each cell, one run a seed with this accuracy, (accuracy, slope) or matrix."""
+    for name, values in cells.items():
+        tasks = int(name.split("/")[1].rpartition("-")[2])
+        for seed, value in enumerate(values):
+            if not isinstance(value, list):
+                start, slope = value if isinstance(value, tuple) else (value, 0.0)
+                value = matrix(tasks, start, slope, config.cell(name).method)
+            store(make_record(config, name, seed, preset, value, **how), folder)
+    return collect.collect(config, preset, folder)
