@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from conftest import fill, make_record, store
+from made_records import fill, make_record, store
 
 from eowm.analysis import collect, cost
 

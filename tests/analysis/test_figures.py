@@ -1,7 +1,7 @@
 """Figure 3: eight panels in the paper's order, with everything that limits them written in."""
 
 import pytest
-from conftest import fill, make_record, runs_with, store
+from made_records import fill, make_record, runs_with, store
 from matplotlib.colors import to_hex
 
 from eowm.analysis import collect, figures, style

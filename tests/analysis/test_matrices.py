@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import fill, runs_with
+from made_records import fill, runs_with
 
 from eowm.analysis import collect, matrices
 

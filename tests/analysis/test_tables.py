@@ -6,7 +6,7 @@ import subprocess
 
 import pandas as pd
 import pytest
-from conftest import GRID, fill, make_record, runs_with, store
+from made_records import GRID, fill, make_record, runs_with, store
 
 from eowm import paper
 from eowm.analysis import collect, statistics, tables

@@ -1,7 +1,7 @@
 """Forgetting against plasticity: each method at its two numbers, with the intervals of both."""
 
 import pytest
-from conftest import fill, runs_with
+from made_records import fill, runs_with
 
 from eowm.analysis import collect, figures, statistics, tradeoff
 
