@@ -155,6 +155,10 @@ def test_a_config_that_is_none(project, eowm, text, words) -> None:
         (["cells", "--seeds", "-1"], ["-1"]),
         (["data", "fetch", "cifra10"], ["did you mean 'cifar10'"]),
         (["data", "fetch", "mnist", "--source", "registri"], ["did you mean 'registry'"]),
+        (["cells", "table2/shuffled-mnist-2/owm"], ["no cell of preset 'quick' matches"]),
+        (["cells", "table2/cifar10-5/owm", "table9/*"], ["no cell of preset 'quick' matches"]),
+        (["cells", "table2/cifar10-5/owm/x"], ["no cell of preset"]),
+        (["cells", "other/cifar10-5/*"], ["is unknown"]),
         (["cells", "tabel2"], ["no cell of preset 'quick' matches 'tabel2'"]),
         (["show", "nothing.json"], ["nothing.json", "does not exist"]),
         (["show", "table2/cifar10-5/own"], ["did you mean 'owm'"]),
@@ -184,19 +188,10 @@ def no_record(project) -> bool:
     return not list(project.rglob("seed*.json"))
 
 
-def test_a_missing_dataset(project, eowm) -> None:
+def test_data_that_are_missing_damaged_or_stand_ins(project, eowm) -> None:
     refused(eowm(*TRAIN), "mnist is not in", "eowm data fetch mnist")
-    assert no_record(project)
-
-
-def test_a_damaged_dataset(project, eowm) -> None:
     prepare(project)
     refused(eowm(*TRAIN), "mnist.pt is damaged", "eowm data fetch mnist")
-    assert no_record(project)
-
-
-def test_a_stand_in_for_the_papers_numbers(project, eowm) -> None:
-    prepare(project)
     refused(eowm(*TRAIN[:-1], "paper"), "stand-in", "this preset does not allow")
     assert no_record(project)
 
