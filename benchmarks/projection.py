@@ -5,7 +5,7 @@
     gain       = overhead of the published formulation / our overhead
 
 The published formulation (gradient · P, explicit P·Q, loops of rank-1 updates, float32) is
-`eowm.algebra.textbook.PlainEOWM`. Our factors K of P = P₀ − K Kᵀ are timed at their mean length,
+`eowm.methods.eowm.plain.PlainEOWM`. Our factors K of P = P₀ − K Kᵀ are timed at their mean length,
 and once in a whole cycle of `CYCLE` steps they are multiplied out: that step is timed too, and
 spread over the cycle.
 """
@@ -35,7 +35,7 @@ from common import (
 from torch import nn
 
 from eowm.algebra.projection import Projector
-from eowm.algebra.textbook import PlainEOWM
+from eowm.methods.eowm.plain import PlainEOWM
 from eowm.methods.owm.method import OWM
 from eowm.settings.run import RunSettings
 

@@ -25,13 +25,6 @@ MAY_IMPORT = {
 SHARED = {"errors", "paths"}  # every room may import them
 WITHOUT_TORCH = ["settings", "records", "jobs", "paper", "analysis", "cli"]
 
-# (file, room it imports) → why. Empty is the aim.
-EXCEPTIONS = {
-    ("algebra/textbook.py", "nets"): "textbook forms walk the layers of a network",
-    ("algebra/textbook.py", "settings"): "typing of a coefficient",
-    ("theory/theorems.py", "analysis"): "drawn in the style of the other figures",
-}
-
 
 def imports(file: Path) -> set[str]:
     """The rooms that a module imports, wherever in the file."""
@@ -60,18 +53,15 @@ def test_every_room_is_in_the_table() -> None:
 
 
 def test_imports_go_one_way() -> None:
-    found = trespasses()
-    assert found - EXCEPTIONS.keys() == set()
-    assert EXCEPTIONS.keys() - found == set(), "an exception that nothing needs any more"
+    assert trespasses() == set()
 
 
 @pytest.mark.parametrize("room", WITHOUT_TORCH)
 def test_these_rooms_never_load_torch(room) -> None:
     files = [ROOT / "eowm/cli.py"] if room == "cli" else (ROOT / "eowm" / room).rglob("*.py")
-    excepted = {ROOT / "eowm" / file for file, _ in EXCEPTIONS}
     names = [
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for file in sorted({*files} - excepted)
+        for file in sorted(files)
     ]
     code = f"import sys, {', '.join(names)}\nassert 'torch' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -17,6 +17,7 @@ from pydantic import Field
 from eowm import paper
 from eowm.analysis.collect import COMPLETE, TASK_KNOWN
 from eowm.analysis.statistics import Paired, difference, of_cell, paired
+from eowm.analysis.summary import limits
 from eowm.settings.config import Config
 from eowm.settings.run import Strict
 
@@ -117,16 +118,9 @@ def _compare(runs: pd.DataFrame, config: Config, variant: str, default: str) -> 
     now = runs[~runs.stale.astype(bool)]
     found = tuple(paired(now, variant, default, metric) for metric in TASK_KNOWN)
     ran = any(difference.n for difference in found)
-    return Measured(variant, default, found, _limits(now), "" if ran else _absent(config, variant))
-
-
-def _limits(runs: pd.DataFrame) -> str:
-    done = runs[runs.status == COMPLETE]
-    limits = {
-        "reduced budget": (done.budget == "reduced").any(),
-        "stand-in data": done.standin.astype(bool).any(),
-    }
-    return ", ".join(name for name, applies in limits.items() if applies)
+    return Measured(
+        variant, default, found, ", ".join(limits(now)), "" if ran else _absent(config, variant)
+    )
 
 
 def _absent(config: Config, cell: str) -> str:
@@ -167,7 +161,7 @@ def _other_mrr(
         found = difference(other, ours, "MRR")
         if row == "eowm" or abs(found.mean or 0.0) >= CHANGED:
             cell = f"{table}/{scenario}/{row}"
-            measured.append(Measured(f"{cell}, {reading}", cell, (found,), _limits(here)))
+            measured.append(Measured(f"{cell}, {reading}", cell, (found,), ", ".join(limits(here))))
     return measured
 
 
@@ -190,7 +184,7 @@ def task_known(runs: pd.DataFrame) -> list[Measured]:
             for metric, told in TASK_KNOWN.items()
         )
         if found[0].n:
-            measured.append(Measured(f"{cell}, task known", cell, found, _limits(here)))
+            measured.append(Measured(f"{cell}, task known", cell, found, ", ".join(limits(here))))
     return measured
 
 

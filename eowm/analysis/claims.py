@@ -1,9 +1,8 @@
 """The paper's statements (`eowm/paper/claims.yaml`), evaluated from records.
 
-A check takes the evidence at hand and returns an outcome: holds, fails, or undecided and why.
+A check takes the results at hand and returns an outcome: holds, fails, or undecided and why.
 """
 
-import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -65,7 +64,7 @@ class Claim(Strict):
 class Outcome:
     status: str
     why: str
-    evidence: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()  # the comparisons behind it
     published: str = ""  # what the paper's own tables say about the claim
     missing: tuple[str, ...] = ()  # cells that it would take to decide, each with the reason
 
@@ -80,12 +79,12 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Results:
     """What a check may look at."""
 
     runs: pd.DataFrame  # of the whole grid
     summary: pd.DataFrame
-    findings: dict[str, dict[str, str]] = field(default_factory=dict)  # theorems.csv by id
+    theorems: dict[Any, Any] = field(default_factory=dict)  # theorems.csv by id
 
     @cached_property
     def numbers(self) -> dict[str, pd.DataFrame]:
@@ -141,20 +140,18 @@ def load(path: Path = paper.FOLDER / "claims.yaml") -> list[Claim]:
     return [Claim.model_validate(entry) for entry in yaml.safe_load(path.read_text("utf-8"))]
 
 
-def gather(runs: pd.DataFrame, config: Config, theorems: Path | None = None) -> Evidence:
+def gather(runs: pd.DataFrame, config: Config, theorems: Path | None = None) -> Results:
     """`theorems`: the table that notebooks/theorems.ipynb writes, where it is at hand."""
-    findings = {}
-    if theorems is not None and theorems.is_file():
-        with theorems.open(encoding="utf-8", newline="") as file:
-            findings = {row["id"]: row for row in csv.DictReader(file)}
-    return Evidence(runs, summarise(runs, config), findings)
+    known = theorems is not None and theorems.is_file()
+    measured = pd.read_csv(theorems).set_index("id").to_dict("index") if known else {}
+    return Results(runs, summarise(runs, config), measured)
 
 
 def evaluate(
-    evidence: Evidence, claims: Sequence[Claim] | None = None
+    results: Results, claims: Sequence[Claim] | None = None
 ) -> list[tuple[Claim, Outcome]]:
     return [
-        (claim, CHECKS[claim.check](evidence, **claim.given))
+        (claim, CHECKS[claim.check](results, **claim.given))
         for claim in (load() if claims is None else claims)
     ]
 
@@ -171,7 +168,7 @@ def to_frame(evaluated: Sequence[tuple[Claim, Outcome]]) -> pd.DataFrame:
             "why": outcome.why,
             "published": outcome.published,
             "missing": " | ".join(outcome.missing),
-            "evidence": " | ".join(outcome.evidence),
+            "details": " | ".join(outcome.details),
         }
         for claim, outcome in evaluated
     )
@@ -216,11 +213,11 @@ def _table2() -> dict[tuple[str, str, str], float]:
 
 
 @check
-def best(evidence: Evidence, metric: str, scenarios: list[str], method: str = "eowm") -> Outcome:
+def best(results: Results, metric: str, scenarios: list[str], method: str = "eowm") -> Outcome:
     """The method is above every other of the paper, in every scenario."""
     value, others = _table2(), [m for m in paper.table2().method.unique() if m != method]
     parts = [
-        evidence.above(f"table2/{scenario}/{method}", f"table2/{scenario}/{other}", metric)
+        results.above(f"table2/{scenario}/{method}", f"table2/{scenario}/{other}", metric)
         for scenario in scenarios
         for other in others
     ]
@@ -235,12 +232,10 @@ def best(evidence: Evidence, metric: str, scenarios: list[str], method: str = "e
 
 
 @check
-def above(
-    evidence: Evidence, metric: str, scenarios: list[str], first: str, second: str
-) -> Outcome:
+def above(results: Results, metric: str, scenarios: list[str], first: str, second: str) -> Outcome:
     """One row is above another in every scenario."""
     parts = [
-        evidence.above(f"table2/{scenario}/{first}", f"table2/{scenario}/{second}", metric)
+        results.above(f"table2/{scenario}/{first}", f"table2/{scenario}/{second}", metric)
         for scenario in scenarios
     ]
     value, published = _table2(), ""
@@ -254,7 +249,7 @@ def above(
 
 @check
 def differences(
-    evidence: Evidence, metric: str, scenarios: list[str], first: str, second: str
+    results: Results, metric: str, scenarios: list[str], first: str, second: str
 ) -> Outcome:
     """The paper's differences lie inside the intervals of ours, or at most 0.001 outside.
 
@@ -264,7 +259,7 @@ def differences(
     for scenario in scenarios:
         cells = f"table2/{scenario}/{first}", f"table2/{scenario}/{second}"
         claimed = _claimed(metric, scenario, first, second)
-        found = evidence.paired(*cells, metric)
+        found = results.paired(*cells, metric)
         low, high = found.interval
         holds = None
         if low is not None and high is not None:
@@ -272,20 +267,18 @@ def differences(
             sharp = (high - low) / 2 <= max(abs(claimed), NOTHING)
             holds = (True if sharp else None) if inside else False
         text = f"{metric}, {cells[0]} − {second}: {found}; the paper {claimed:+.4f}"
-        parts.append(Comparison(text, holds, evidence.missing(cells, metric)))
+        parts.append(Comparison(text, holds, results.missing(cells, metric)))
         printed.append(f"{claimed:+.4f}")
     return decide(parts, f"the paper's own table: {', '.join(printed)}")
 
 
 @check
-def grows(
-    evidence: Evidence, metric: str, scenarios: list[str], first: str, second: str
-) -> Outcome:
+def grows(results: Results, metric: str, scenarios: list[str], first: str, second: str) -> Outcome:
     """The advantage of one row over another is larger in each scenario than in the one before."""
     parts = []
     claimed = {scenario: _claimed(metric, scenario, first, second) for scenario in scenarios}
     for fewer, more in pairwise(scenarios):
-        gains = [evidence.paired(f"table2/{s}/{first}", f"table2/{s}/{second}", metric)
+        gains = [results.paired(f"table2/{s}/{first}", f"table2/{s}/{second}", metric)
                  for s in (more, fewer)]  # fmt: skip
         with_more, with_fewer = (
             dict(zip(gain.seeds, gain.differences, strict=True)) for gain in gains
@@ -294,7 +287,7 @@ def grows(
         cells = [f"table2/{s}/{row}" for s in (fewer, more) for row in (first, second)]
         text = f"growth of {first} − {second} from {fewer} to {more}, {metric}: {growth}"
         holds = _rising(growth, claimed[more] - claimed[fewer])
-        parts.append(Comparison(text, holds, evidence.missing(cells, metric)))
+        parts.append(Comparison(text, holds, results.missing(cells, metric)))
     printed = list(claimed.values())
     rising = all(a < b for a, b in pairwise(printed))
     return decide(parts, _agrees(rising, ", ".join(f"{gain:+.4f}" for gain in printed)))
@@ -315,22 +308,22 @@ def _rising(change: Paired, claimed: float = NOTHING) -> bool | None:
 
 
 @check
-def below(evidence: Evidence, metric: str, scenarios: list[str], row: str, value: float) -> Outcome:
+def below(results: Results, metric: str, scenarios: list[str], row: str, value: float) -> Outcome:
     """A row stays below a value."""
     parts = []
     for scenario in scenarios:
         cell = f"table2/{scenario}/{row}"
-        ours = evidence.values(cell, metric)
+        ours = results.values(cell, metric)
         gap = difference(dict.fromkeys(ours, value), ours, metric)
         text = f"{value:g} − {metric} of {cell}: {gap}"
-        parts.append(Comparison(text, _rising(gap), evidence.missing([cell], metric)))
+        parts.append(Comparison(text, _rising(gap), results.missing([cell], metric)))
     return decide(parts)
 
 
 @check
-def replicated(evidence: Evidence, table: str, row: str | None = None) -> Outcome:
+def replicated(results: Results, table: str, row: str | None = None) -> Outcome:
     """Every number of a table, or of one of its rows, by the rule for verdicts."""
-    here = evidence.summary[(evidence.summary.table == table) & (evidence.summary.verdict != "")]
+    here = results.summary[(results.summary.table == table) & (results.summary.verdict != "")]
     here = here[here.row == row] if row else here
     parts = []
     for line in here.itertuples():
@@ -346,9 +339,9 @@ def replicated(evidence: Evidence, table: str, row: str | None = None) -> Outcom
 
 
 @check
-def below_joint(evidence: Evidence) -> Outcome:
+def below_joint(results: Results) -> Outcome:
     """No class-incremental number of the paper is above joint training at the paper's budget."""
-    summary = evidence.summary
+    summary = results.summary
     joint = summary[(summary.row == CEILING) & (summary.metric == "AA")]
     parts = []
     for line in summary[(summary.metric == "AA") & summary.paper.notna()].itertuples():
@@ -363,7 +356,7 @@ def below_joint(evidence: Evidence) -> Outcome:
             text += f", joint training {joined:.4f} (n = {n})"
             unclear = n == 1 and line.paper > joined  # one run has no interval
             holds = False if line.paper_above else None if unclear else True
-        missing = () if known else evidence.missing([cell], "AA")
+        missing = () if known else results.missing([cell], "AA")
         parts.append(Comparison(text, holds, missing))
     return (
         decide(parts) if parts else Outcome(UNDECIDED, "no class-incremental scenario in the grid")
@@ -381,11 +374,11 @@ def _ablation(scenario: str, metric: str) -> dict[str, float]:
 
 
 @check
-def rises(evidence: Evidence, metric: str, scenario: str) -> Outcome:
+def rises(results: Results, metric: str, scenario: str) -> Outcome:
     """The metric is higher for every next w2 of Table 3."""
     value = _ablation(scenario, metric)
     parts = [
-        evidence.above(more, less, metric, value[more] - value[less])
+        results.above(more, less, metric, value[more] - value[less])
         for less, more in pairwise(value)
     ]
     numbers = list(value.values())
@@ -394,45 +387,45 @@ def rises(evidence: Evidence, metric: str, scenario: str) -> Outcome:
 
 
 @check
-def rises_then_falls(evidence: Evidence, metric: str, scenario: str) -> Outcome:
+def rises_then_falls(results: Results, metric: str, scenario: str) -> Outcome:
     """Higher in the first step of Table 3, lower in the last."""
     value = _ablation(scenario, metric)
     first, middle, last = value
     parts = [
-        evidence.above(middle, first, metric, value[middle] - value[first]),
-        evidence.above(middle, last, metric),
+        results.above(middle, first, metric, value[middle] - value[first]),
+        results.above(middle, last, metric),
     ]
     shape = value[first] < value[middle] > value[last]
     return decide(parts, _agrees(shape, ", ".join(f"{v:.4f}" for v in value.values())))
 
 
 @check
-def no_harm(evidence: Evidence, metric: str, first: str, second: str) -> Outcome:
+def no_harm(results: Results, metric: str, first: str, second: str) -> Outcome:
     """The first cell is not below the second; a loss of less than 0.005 counts as none."""
-    found = evidence.paired(first, second, metric)
+    found = results.paired(first, second, metric)
     low, high = found.interval
     holds = None
     if low is not None and high is not None:
         holds = True if low > -SMALL else False if high < -SMALL else None
     text = f"{metric}, {first} − {_last(second)}: {found}"
-    return decide([Comparison(text, holds, evidence.missing((first, second), metric))])
+    return decide([Comparison(text, holds, results.missing((first, second), metric))])
 
 
 # --- Checks on metrics --------------------------------------------------------------------------
 
 
-def _misled(evidence: Evidence, metric: str) -> tuple[list[str], int]:
+def _misled(results: Results, metric: str) -> tuple[list[str], int]:
     """Pairs of methods where AA is clearly lower and the metric better; and how many were asked.
 
     The more pairs are asked, the surer each must be (Bonferroni): one in many is better by chance.
     """
-    runs = evidence.runs[evidence.runs.comparable.astype(bool) & (evidence.runs.table == "table2")]
+    runs = results.runs[results.runs.comparable.astype(bool) & (results.runs.table == "table2")]
     asked = 0
     better: list[tuple[float, str]] = []
     for scenario, here in runs.groupby("scenario", sort=False):
         for low, high in permutations(here.row.unique(), 2):
             cells = f"table2/{scenario}/{low}", f"table2/{scenario}/{high}"
-            accuracy, praise = (evidence.paired(*cells, name) for name in ("AA", metric))
+            accuracy, praise = (results.paired(*cells, name) for name in ("AA", metric))
             clearly = accuracy.sign == -1 and accuracy.mean is not None and accuracy.mean <= -NEAR
             asked += clearly and praise.n > 1
             if clearly and praise.p is not None and praise.sign == BETTER[metric]:
@@ -441,20 +434,20 @@ def _misled(evidence: Evidence, metric: str) -> tuple[list[str], int]:
 
 
 @check
-def misleads(evidence: Evidence, metric: str) -> Outcome:
+def misleads(results: Results, metric: str) -> Outcome:
     """The metric prefers a method whose AA is clearly (0.02, beyond the interval) lower.
 
     One case is enough; that there is none takes the whole of Table 2.
     """
-    found, asked = _misled(evidence, metric)
+    found, asked = _misled(results, metric)
     if found:
         why = f"{metric} prefers the clearly less accurate method in {len(found)} of {asked} pairs"
         return Outcome(HOLDS, why, tuple(found))
-    summary = evidence.summary
+    summary = results.summary
     grid = summary[(summary.table == "table2") & summary.in_grid & (summary.metric == metric)]
     cells = [f"table2/{line.scenario}/{line.row}" for line in grid.itertuples()
              if line.row != CEILING]  # fmt: skip
-    missing = evidence.missing(cells, metric)
+    missing = results.missing(cells, metric)
     agrees = f"beyond chance, {metric} prefers the less accurate method in none of {asked} pairs"
     if missing:
         return Outcome(UNDECIDED, f"{agrees}, but {_lacking(missing)}", missing=missing)
@@ -462,16 +455,16 @@ def misleads(evidence: Evidence, metric: str) -> Outcome:
 
 
 @check
-def does_not_mislead(evidence: Evidence, metric: str) -> Outcome:
+def does_not_mislead(results: Results, metric: str) -> Outcome:
     swap = {HOLDS: FAILS, FAILS: HOLDS}
-    found = misleads(evidence, metric)
+    found = misleads(results, metric)
     return replace(found, status=swap.get(found.status, found.status))
 
 
 @check
-def within(evidence: Evidence, metric: str, low: float, high: float) -> Outcome:
+def within(results: Results, metric: str, low: float, high: float) -> Outcome:
     """Every run's value lies in the range."""
-    values = evidence.runs[evidence.runs.status == COMPLETE][metric].dropna()
+    values = results.runs[results.runs.status == COMPLETE][metric].dropna()
     if values.empty:
         return Outcome(UNDECIDED, "no run has the metric")
     outside = int((~values.between(low, high)).sum())
@@ -483,9 +476,9 @@ def within(evidence: Evidence, metric: str, low: float, high: float) -> Outcome:
 
 
 @check
-def theorem(evidence: Evidence, finding: str) -> Outcome:
+def theorem(results: Results, finding: str) -> Outcome:
     """As `eowm.theory.measure` measured it, in notebooks/theorems.ipynb."""
-    row = evidence.findings.get(finding)
+    row = results.theorems.get(finding)
     if row is None or "status" not in row:
         return Outcome(UNDECIDED, "not measured: run notebooks/theorems.ipynb")
     return Outcome(row["status"], row["verdict"], (row["measured"],))

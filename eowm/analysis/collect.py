@@ -85,8 +85,9 @@ def read(file: Path) -> pd.DataFrame:
         raise RecordError(f"{file} does not exist: run `eowm collect` first.") from None
 
 
-def load(config: Config, preset: str, root: Path = paths.ROOT) -> pd.DataFrame:
+def load(config: Config, preset: str, root: Path | None = None) -> pd.DataFrame:
     """The collected runs of a preset, or the records themselves where one of them is newer."""
+    root = root or paths.ROOT
     folder, file = root / paths.records(preset), collected_file(preset, root)
     if preset in config.presets and _newest(file, folder):
         return read(file)
@@ -98,8 +99,8 @@ def beside(config: Config, preset: str) -> dict[str, pd.DataFrame]:
     return {name: load(config, name) for name in config.presets_beside(preset)}
 
 
-def collected_file(preset: str, root: Path = paths.ROOT) -> Path:
-    return root / paths.RESULTS / preset / "runs.json"
+def collected_file(preset: str, root: Path | None = None) -> Path:
+    return (root or paths.ROOT) / paths.RESULTS / preset / "runs.json"
 
 
 def accuracy_so_far(runs: pd.DataFrame) -> pd.DataFrame:

@@ -30,10 +30,8 @@ FIGURE3_PANELS = (  # (a) to (h), in the order of the paper's caption
     "shuffled-mnist-10",
     "shuffled-mnist-20",
 )
-COLUMN_WIDTH, TEXT_WIDTH = style.COLUMN_WIDTH, style.TEXT_WIDTH
 PANELS_A_ROW, PANEL_HEIGHT = 4, 1.6  # inches
 NOTE_WIDTH = 26  # characters a line
-CAPTION_LINE = 0.13  # inches
 PALETTE = 128  # colours of a PNG
 
 
@@ -55,14 +53,15 @@ def figure3(runs: pd.DataFrame, config: Config) -> Figure:
         for panel in figure.axes[-PANELS_A_ROW:]:
             panel.set_xlabel("tasks learnt")
         figure.supylabel("average accuracy of the tasks learnt")
-        figure.legend(handles=_legend(end_points, config), loc="outside lower center", ncols=4)
+        handles = legend(end_points, config) + _how_to_read(end_points)
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
 
 def scenario_panels() -> tuple[Figure, dict[str, Axes]]:
     """An empty page of panels (a) to (h), with their titles."""
     rows = -(-len(FIGURE3_PANELS) // PANELS_A_ROW)
-    size = (TEXT_WIDTH, rows * PANEL_HEIGHT + 0.8)
+    size = (style.TEXT_WIDTH, rows * PANEL_HEIGHT + 0.8)
     figure = Figure(figsize=size, layout="constrained")
     panels = dict(zip(FIGURE3_PANELS, figure.subplots(rows, PANELS_A_ROW).flat, strict=True))
     for letter, (scenario, panel) in zip("abcdefgh", panels.items(), strict=True):
@@ -167,18 +166,16 @@ def _hollow(colour: str, marker: str) -> dict:
     }
 
 
-def caption(page: Figure, lines: list[str]) -> None:
-    """What limits a figure, at its lower edge; `CAPTION_LINE` is the room a line takes."""
-    width, height = page.get_size_inches()
-    page.text(
-        0.1 / width, 0.05 / height, "\n".join(lines), va="bottom", style="italic",
-        fontsize=style.NOTE_SIZE, color=style.NOTE_COLOUR,
-    )  # fmt: skip
+def caption(page: Figure, lines: str, width: int = 120) -> None:
+    """What limits a figure, at its lower edge."""
+    text = textwrap.fill(lines, width, break_on_hyphens=False)
+    page.supxlabel(text, x=0.01, ha="left", style="italic", fontsize=style.NOTE_SIZE,
+                   color=style.NOTE_COLOUR)  # fmt: skip
 
 
 def empty(text: str) -> Figure:
     """A small page that says why there is no figure."""
-    page = Figure(figsize=(COLUMN_WIDTH, 0.6))
+    page = Figure(figsize=(style.COLUMN_WIDTH, 0.6))
     page.text(0.5, 0.5, text, ha="center", va="center", color=style.NOTE_COLOUR)
     return page
 
@@ -225,18 +222,19 @@ def write_notes(panel: Axes, notes: list[str]) -> float:
     return taken
 
 
-def _legend(cells: pd.DataFrame, config: Config) -> list[Line2D | Patch]:
-    """Every row of the grid, also those that never ran; then how to read the picture."""
+def legend(cells: pd.DataFrame, config: Config, line: bool = True) -> list[Line2D | Patch]:
+    """Every row of the grid, also those that never ran. `line`: not the marker alone."""
+    ran = cells.groupby("row", sort=False).n.any()
     handles: list[Line2D | Patch] = []
-    for row in cells.row.unique():
-        look, title = style.look(config, row), style.title(config, row)
-        if not cells[cells.row == row].n.any():
-            title += " (no result)"
-        marker = look.marker if look.filled else ""
-        handles.append(
-            Line2D([], [], color=look.colour, marker=marker, linestyle=look.line, label=title)
-        )
-    if (cells.n > 1).any():
-        handles.append(Patch(color="#777777", alpha=0.3, label="95 % t-interval"))
-    handles.append(Line2D([], [], **_hollow("#777777", "o"), label="hollow: the paper's end point"))
+    for row, any_run in ran.items():
+        look, title = style.look(config, str(row)), style.title(config, str(row))
+        shown = {"linestyle": look.line if line else "none", **look.marking}
+        label = title if any_run else f"{title} (no result)"
+        handles.append(Line2D([], [], color=look.colour, **shown, label=label))
     return handles
+
+
+def _how_to_read(cells: pd.DataFrame) -> list[Line2D | Patch]:
+    band = [Patch(color="#777777", alpha=0.3, label="95 % t-interval")] * bool((cells.n > 1).any())
+    point = Line2D([], [], **_hollow("#777777", "o"), label="hollow: the paper's end point")
+    return [*band, point]

@@ -1,6 +1,5 @@
 """How a method, a scenario and a page look: the same colour, marker and title everywhere."""
 
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -74,6 +73,10 @@ class Look:
     line: Any  # whatever matplotlib takes as a line style
     filled: bool = True  # the marker, where there is no line to tell a variant by
 
+    @property
+    def marking(self) -> dict[str, Any]:
+        return {"marker": self.marker, "markerfacecolor": self.colour if self.filled else "none"}
+
 
 def look(config: Config, row: str) -> Look:
     """A variant keeps its method's colour and marker; its line is broken, its marker empty."""
@@ -100,14 +103,6 @@ def title(config: Config, row: str) -> str:
 
 def scenario_title(scenario: str) -> str:
     return "{} ({})".format(*scenario_lines(scenario))
-
-
-def scenario_titles(scenarios: Iterable[str]) -> str:
-    """Several at once: `CIFAR-10 (5 tasks), CIFAR-100 (2, 20 tasks)`."""
-    families: dict[str, list[str]] = {}
-    for family, tasks in map(split, scenarios):
-        families.setdefault(SCENARIOS.get(family, family), []).append(str(tasks))
-    return ", ".join(f"{name} ({', '.join(tasks)} tasks)" for name, tasks in families.items())
 
 
 def scenario_lines(scenario: str) -> tuple[str, str]:

@@ -120,14 +120,11 @@ def _notes(runs: pd.DataFrame, metric: str) -> Iterator[tuple[str, str]]:
     """Name and full text of everything that limits a cell's number."""
     done = runs[runs.status == COMPLETE]
     counted = done[done[metric].notna()]
-    limits = {
-        "reduced budget": counted.budget == "reduced",
-        "stand-in data": counted.standin,
-        "stale settings": counted.stale,
+    notable = {
         "test-selected": counted.selection == "test-oracle",
         "bfloat16": counted.precision != "float32",
     }
-    for name, applies in limits.items():
+    for name, applies in (_not_comparable(counted) | notable).items():
         if applies.any():
             yield name, name + _of(applies)
     failed = runs.status.str.startswith("failed")
@@ -139,6 +136,20 @@ def _notes(runs: pd.DataFrame, metric: str) -> Iterator[tuple[str, str]]:
         yield NOT_RUN, NOT_RUN + _of(missing)
     if len(done) and counted.empty:
         yield "not defined", "not defined"
+
+
+def _not_comparable(runs: pd.DataFrame) -> dict[str, pd.Series]:
+    return {
+        "reduced budget": runs.budget == "reduced",
+        "stand-in data": runs.standin.astype(bool),
+        "stale settings": runs.stale.astype(bool),
+    }
+
+
+def limits(runs: pd.DataFrame) -> list[str]:
+    """Why some of the complete runs may not be compared with the paper's."""
+    reasons = _not_comparable(runs[runs.status == COMPLETE])
+    return [name for name, applies in reasons.items() if applies.any()]
 
 
 def _of(applies: pd.Series) -> str:

@@ -7,6 +7,7 @@ import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +15,6 @@ from eowm import paper
 from eowm.analysis import style
 from eowm.analysis.statistics import RULE, SIGNS
 from eowm.analysis.summary import ABOVE_JOINT, LETTER, MARKS
-from eowm.settings.cells import Cell
 from eowm.settings.config import Config
 
 METRICS = {"AA": "average accuracy", "MRR": "memory retention rate"}
@@ -26,21 +26,34 @@ REFERENCES = "Not in the paper"
 class Entry:
     """One cell: our number over the paper's."""
 
-    ours: str
-    marks: str
-    paper: str | None
-    note: str
-    verdict: str  # by the rule of `statistics`; empty where the paper has no number
-    paper_above: bool = False  # the paper's number exceeds our joint training
-    cell: str = ""  # its name
+    line: Any  # of the summary
+
+    @property
+    def ours(self) -> str:
+        """`0.9523 ± 0.0051 (3)`, or in a word why there is no number."""
+        line = self.line
+        if line.n:
+            spread = f" ± {number(line.high - line.mean)}" if line.n > 1 else ""
+            return f"{number(line.mean)}{spread} ({line.n})"
+        return next((word for letter, word in _NO_NUMBER.items() if letter in line.marks), "–")
+
+    @property
+    def paper(self) -> str:
+        return "" if pd.isna(self.line.paper) else number(self.line.paper)
 
     @property
     def sign(self) -> str:
-        return SIGNS.get(self.verdict, "")
+        """Of the verdict."""
+        return SIGNS.get(self.line.verdict, "")
 
     @property
     def paper_marks(self) -> str:
-        return LETTER[ABOVE_JOINT] if self.paper_above else ""
+        """The paper's number exceeds our joint training."""
+        return LETTER[ABOVE_JOINT] if self.line.paper_above else ""
+
+    @property
+    def cell(self) -> str:
+        return f"{self.line.table}/{self.line.scenario}/{self.line.row}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,7 @@ def layout(summary: pd.DataFrame, config: Config, table: str = "table2") -> Layo
     for metric in METRICS:
         lines = []
         for row in (*grid.methods, *grid.references):
-            entries = tuple(_entry(cells[metric, row, scenario]) for scenario in grid.scenarios)
+            entries = tuple(Entry(cells[metric, row, scenario]) for scenario in grid.scenarios)
             lines.append(Line(style.title(config, row), row in grid.references, entries))
         blocks.append(Block(metric, tuple(lines)))
     letters = "".join(shown.marks) + LETTER[ABOVE_JOINT] * int(shown.paper_above.any())
@@ -111,28 +124,6 @@ _NO_NUMBER = {LETTER["failed"]: "failed", LETTER["not defined"]: "n/a",
 def number(value: float) -> str:
     """The paper's four digits."""
     return f"{value:.4f}"
-
-
-def _entry(line) -> Entry:
-    published = None if pd.isna(line.paper) else number(line.paper)
-    method, _, variant = line.row.partition(":")
-    return Entry(
-        ours=ours(line),
-        marks=line.marks,
-        paper=published,
-        note=line.note,
-        verdict=line.verdict,
-        paper_above=bool(line.paper_above),
-        cell=Cell(line.table, line.scenario, method, variant or None).name,
-    )
-
-
-def ours(line) -> str:
-    """`0.9523 ± 0.0051 (3)`, or in a word why there is no number."""
-    if line.n:
-        spread = f" ± {number(line.high - line.mean)}" if line.n > 1 else ""
-        return f"{number(line.mean)}{spread} ({line.n})"
-    return next((word for letter, word in _NO_NUMBER.items() if letter in line.marks), "–")
 
 
 def _caption(shown: pd.DataFrame, config: Config, table: str) -> str:
@@ -215,7 +206,7 @@ def _md_row(line: Line) -> str:
 
 
 def _md_entry(entry: Entry) -> str:
-    marks = f" <sup>{','.join(entry.marks)}</sup>" if entry.marks else ""
+    marks = f" <sup>{','.join(entry.line.marks)}</sup>" if entry.line.marks else ""
     sign = f"{entry.sign} " if entry.sign else ""
     above = f" <sup>{entry.paper_marks}</sup>" if entry.paper_marks else ""
     below = f"<br>{sign}*paper {entry.paper}*{above}" if entry.paper else ""
@@ -309,8 +300,8 @@ def _latex_entry(entry: Entry) -> str:
     lines = [latex(centre)]
     if plus_minus:
         lines.append(latex("± " + spread))
-    if entry.marks:
-        lines[0] += rf"\textsuperscript{{{','.join(entry.marks)}}}"
+    if entry.line.marks:
+        lines[0] += rf"\textsuperscript{{{','.join(entry.line.marks)}}}"
     if entry.paper:
         above = rf"\textsuperscript{{{entry.paper_marks}}}" if entry.paper_marks else ""
         lines.append(rf"{latex(entry.sign)} \textit{{{entry.paper}}}{above}".strip())

@@ -3,13 +3,13 @@
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from eowm.analysis import style
 from eowm.analysis.figures import (
     PANELS_A_ROW,
     drawing_order,
+    legend,
     notes,
     scenario_panels,
     write_notes,
@@ -34,7 +34,10 @@ def figure(runs: pd.DataFrame, config: Config) -> Figure:
         for panel in page.axes[-PANELS_A_ROW:]:
             panel.set_xlabel("plasticity")
         page.supylabel("forgetting (FM)")
-        page.legend(handles=_legend(summary, config), loc="outside lower center", ncols=4)
+        handles = legend(summary[summary.metric == "FM"], config, line=False)
+        page.legend(
+            handles=handles, loc="outside lower center", ncols=4, title="bars: 95 % t-intervals"
+        )
     return page
 
 
@@ -42,7 +45,12 @@ def _panel(panel: Axes, cells: pd.DataFrame, config: Config) -> None:
     learnt = cells[cells.metric == "plasticity"].set_index("row")
     for forgotten in drawing_order(cells[cells.metric == "FM"]).itertuples():
         if forgotten.n:
-            _point(panel, learnt.loc[forgotten.row], forgotten, style.look(config, forgotten.row))
+            cell, look = learnt.loc[forgotten.row], style.look(config, forgotten.row)
+            panel.errorbar(
+                cell["mean"], forgotten.mean, xerr=_half(cell), yerr=_half(forgotten._asdict()),
+                color=look.colour, elinewidth=0.9, markersize=5.5 if look.filled else 7,
+                linestyle="none", **look.marking,
+            )  # fmt: skip
     panel.axhline(0, color="#999999", linewidth=0.6, zorder=1)
     panel.margins(0.12)
     if cells.n.any():
@@ -55,37 +63,6 @@ def _panel(panel: Axes, cells: pd.DataFrame, config: Config) -> None:
     write_notes(panel, notes(cells[cells.metric == "FM"], config))
 
 
-def _point(panel: Axes, learnt, forgotten, look: style.Look) -> None:
-    panel.errorbar(
-        learnt["mean"], forgotten.mean, xerr=_half(learnt), yerr=_half(forgotten._asdict()),
-        ecolor=look.colour, elinewidth=0.9, linestyle="none", **_marker(look),
-    )  # fmt: skip
-
-
 def _half(cell) -> float | None:
     """Half of the 95 % t-interval; a single run has none."""
     return cell["high"] - cell["mean"] if cell["n"] > 1 else None
-
-
-def _marker(look: style.Look) -> dict:
-    return {
-        "marker": look.marker,
-        "markersize": (8 if look.marker == "*" else 5.5) if look.filled else 7,
-        "markerfacecolor": look.colour if look.filled else "none",
-        "markeredgecolor": "white" if look.filled else look.colour,
-        "markeredgewidth": 0.4 if look.filled else 0.9,
-    }
-
-
-def _legend(summary: pd.DataFrame, config: Config) -> list[Line2D]:
-    handles = []
-    counts = summary[summary.metric == "FM"].groupby("row", sort=False).n.sum()
-    for row, runs in counts.items():
-        title = style.title(config, str(row)) + ("" if runs else " (no result)")
-        look = _marker(style.look(config, str(row)))
-        handles.append(Line2D([], [], linestyle="none", **look, label=title))
-    label = "bars: 95 % t-intervals"
-    handles.append(
-        Line2D([], [], color="#777777", marker="|", markersize=5, linewidth=0.9, label=label)
-    )
-    return handles

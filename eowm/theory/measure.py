@@ -1,8 +1,8 @@
 """The paper's theorems and its Figure 1, measured instead of believed.
 
 Each function returns plain numbers, in float64 and determined by a seed (but for the times of
-Theorem 4); its docstring says what they would confirm or refute. Sentences and pictures are made
-of them in `eowm.theory.theorems`. Vectors are rows here: the paper's A = (x₁, …, xₙ) is the
+Theorem 4); its docstring says what they would confirm or refute. `eowm.theory.theorems` judges
+them. Vectors are rows here: the paper's A = (x₁, …, xₙ) is the
 transpose of `inputs`, and a gradient G has the shape outputs × inputs.
 """
 
@@ -164,19 +164,28 @@ class Cost:
         """Log–log slopes over the three largest widths: published, ours."""
         return slope(self.widths[-3:], self.published[-3:]), slope(self.widths[-3:], self.ours[-3:])
 
+    def _operations(self, width: int, outputs: int = 0) -> tuple[int, int]:
+        counts = operations(width, self.batch, outputs or self.outputs)
+        return counts["published"], counts["ours"]
+
     @property
     def counted_slopes(self) -> tuple[float, float]:
         """The same of the numbers of operations."""
-        counts = [operations(width, self.batch, self.outputs) for width in self.widths[-3:]]
-        published, ours = ([count[form] for count in counts] for form in ("published", "ours"))
-        return slope(self.widths[-3:], published), slope(self.widths[-3:], ours)
+        widths = self.widths[-3:]
+        published, ours = zip(*map(self._operations, widths), strict=True)
+        return slope(widths, published), slope(widths, ours)
 
     @property
     def counted_ratio(self) -> float:
         """What `outputs_ratio` is by the numbers of operations; Theorem 4 says m'/m."""
         middle = self.widths[-2]
-        more = operations(middle, self.batch, self.more_outputs)["published"]
-        return more / operations(middle, self.batch, self.outputs)["published"]
+        return self._operations(middle, self.more_outputs)[0] / self._operations(middle)[0]
+
+    @property
+    def counted_gain(self) -> float:
+        """How many times fewer operations our form takes at the largest width."""
+        published, ours = self._operations(self.widths[-1])
+        return published / ours
 
 
 def theorem4(widths: Sequence[int], batch: int = 100, outputs: int = 100, repeats: int = 7) -> Cost:

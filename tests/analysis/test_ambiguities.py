@@ -1,7 +1,7 @@
 """The ambiguities: complete, and measured by cells that exist."""
 
 import pytest
-from conftest import make_record, matrix, store
+from made_records import make_record, matrix, store
 
 from eowm.analysis import ambiguities, collect
 from eowm.settings.config import load_config

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import make_record, matrix, store
+from made_records import make_record, matrix, store
 
 from eowm import paper
 from eowm.analysis import claims, collect

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from conftest import fill, make_record, matrix, store
+from made_records import fill, make_record, matrix, store
 
 from eowm.analysis import collect, statistics
 from eowm.analysis.summary import summarise

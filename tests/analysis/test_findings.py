@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from conftest import make_record, matrix, store
+from made_records import make_record, matrix, store
 
 from eowm.analysis import findings
 from eowm.errors import ConfigError

@@ -5,7 +5,7 @@ import json
 
 import nbformat
 import pytest
-from conftest import GRID, fill
+from made_records import GRID, fill
 from pages import external_references
 
 import notebooks

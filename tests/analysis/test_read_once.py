@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import fill, make_record, store
+from made_records import fill, make_record, store
 
 import eowm
 from eowm import paper, paths

@@ -8,7 +8,7 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
-from conftest import fill, make_record, matrix, store
+from made_records import fill, make_record, matrix, store
 from pages import external_references
 
 from eowm import paper

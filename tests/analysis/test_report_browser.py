@@ -11,7 +11,7 @@ import urllib.request
 from urllib.error import URLError
 
 import pytest
-from conftest import fill, make_record, matrix, store
+from made_records import fill, make_record, matrix, store
 
 from eowm.analysis import collect, report
 

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from conftest import GRID, fill, make_record, matrix, store
+from made_records import GRID, fill, make_record, matrix, store
 
 from eowm import paper
 from eowm.analysis import collect, statistics, tables

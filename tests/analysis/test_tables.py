@@ -1,4 +1,4 @@
-"""Table 2 as CSV, Markdown and LaTeX."""
+"""Tables 2 and 3 as CSV, Markdown and LaTeX."""
 
 import io
 import shutil
@@ -6,9 +6,10 @@ import subprocess
 
 import pandas as pd
 import pytest
-from conftest import GRID, fill, make_record, matrix, store
+from made_records import GRID, fill, make_record, runs_with, store
 
-from eowm.analysis import collect, tables
+from eowm import paper
+from eowm.analysis import collect, statistics, tables
 from eowm.analysis.summary import summarise
 from eowm.settings.config import load_config
 
@@ -38,67 +39,70 @@ def test_layout_is_the_papers(full, config):
     content = tables.layout(full, config)
     assert [block.metric for block in content.blocks] == ["AA", "MRR"]
     assert content.columns[0] == ("Shuffled MNIST", "3 tasks")
-    assert [line.title for line in content.blocks[0].lines] == [
-        config.methods[name].title for name in ("owm", "finetune", "joint")
-    ]
-    assert [line.reference for line in content.blocks[0].lines] == [False, True, True]
+    lines = [(line.title, line.reference) for line in content.blocks[0].lines]
+    assert lines == [("OWM", False), ("Fine-tuning", True), ("Joint training", True)]
+    for part in ("preset paper", "Seeds: 0, 1, 2.", "95 % Student t-interval", "half-width"):
+        assert part in content.caption
+    assert "ewc" in content.remarks[0]  # a method of the paper that this grid lacks
 
 
-def test_a_cell_holds_mean_interval_n_and_the_papers_number(tmp_path, config):
-    for seed, accuracy in enumerate((0.50, 0.52, 0.57)):
-        record = make_record(
-            config, "table2/cifar10-5/owm", seed, accuracy=matrix(5, accuracy, 0.0)
-        )
-        store(record, tmp_path)
-    content = tables.layout(summarised(tmp_path, config), config)
+def test_a_cell_holds_mean_interval_n_verdict_and_the_papers_number(tmp_path, config):
+    runs = runs_with(tmp_path, config, {"table2/cifar10-5/owm": [0.50, 0.52, 0.57]})
+    summary = summarise(runs, config)
+    content = tables.layout(summary, config)
     entry = content.blocks[0].lines[0].entries[3]
-    assert entry.ours == "0.5300 ± 0.0896 (3)"
-    assert float(entry.paper) > 0
-    assert content.blocks[0].lines[1].entries[3].paper is None
+    assert (entry.ours, entry.sign, entry.paper) == ("0.5300 ± 0.0896 (3)", "=", "0.5316")
+    assert content.blocks[0].lines[1].entries[3].paper == ""
+    markdown, latex = tables.to_markdown(content), tables.to_latex(content)
+    assert "= *paper 0.5316*" in markdown
+    assert r"= \textit{0.5316}" in latex
+    assert statistics.RULE in markdown
+    assert tables.latex(statistics.RULE) in latex
 
 
 def test_what_limits_a_number_stands_in_its_cell(partial, config):
     content = tables.layout(partial, config)
     owm, finetune, joint = content.blocks[0].lines
-    assert owm.entries[3].ours == "failed"
-    assert owm.entries[0].ours == "not run"
-    assert finetune.entries[0].marks == "rs"
+    assert (owm.entries[3].ours, owm.entries[0].ours) == ("failed", "not run")
+    assert finetune.entries[0].line.marks == "rs"
     assert joint.entries[0].ours.endswith("(1)")
     assert content.blocks[1].lines[2].entries[0].ours == "n/a"
     assert [letter for letter, _ in content.legend] == ["r", "s", "f", "m", "u"]
     assert any("loss of 50 % & more" in remark for remark in content.remarks)
 
 
-def test_caption_states_preset_seeds_interval_and_error(full, config):
-    caption = tables.layout(full, config).caption
-    for part in ("preset paper", "Seeds: 0, 1, 2.", "95 % Student t-interval", "half-width"):
-        assert part in caption
-
-
-def test_absent_methods_of_the_paper_are_named(full, config):
-    remarks = " ".join(tables.layout(full, config).remarks)
-    assert "eowm" in remarks
-    assert "ewc" in remarks
+def test_our_mean_stands_beside_table_3s_value(tmp_path):
+    whole, name = load_config(), "table3/shuffled-mnist-2/eowm:w2-0.10"
+    assert whole.resolve(whole.cell(name), 0, "paper").options["w2"] == 0.10
+    summary = summarise(runs_with(tmp_path, whole, {name: [0.90, 0.92]}), whole)
+    line = summary[(summary.table == "table3") & (summary.metric == "AA") & (summary.n > 0)].iloc[0]
+    published = paper.table3().set_index(["metric", "scenario", "w2"]).value
+    assert line["mean"] == pytest.approx(0.91)
+    assert line.paper == published["AA", "shuffled-mnist-2", 0.1]
+    text = tables.to_markdown(tables.layout(summary, whole, "table3"))
+    assert "w2 = 0 (OWM)" in text
 
 
 def test_csv_keeps_full_precision(full):
     again = pd.read_csv(io.StringIO(tables.to_csv(full)))
-    assert again["mean"].tolist() == pytest.approx(full["mean"].tolist(), abs=0, nan_ok=True)
-    assert again.high.tolist() == pytest.approx(full.high.tolist(), abs=0, nan_ok=True)
+    for column in ("mean", "high"):
+        assert again[column].tolist() == pytest.approx(full[column].tolist(), abs=0, nan_ok=True)
 
 
-def test_markdown_has_equal_rows(partial, config):
-    text = tables.to_markdown(tables.layout(partial, config))
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert {row.count(" | ") for row in rows if "---" not in row} == {8}
-    assert "<sup>r,s</sup>" in text
-    assert "*paper 0." in text
+def test_rows_have_equal_length(partial, config):
+    content = tables.layout(partial, config)
+    markdown, latex = tables.to_markdown(content), tables.to_latex(content)
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert {row.count(" | ") for row in rows} == {8}
+    assert "<sup>r,s</sup>" in markdown
+    rows = [line for line in latex.splitlines() if " & " in line and "multicolumn" not in line]
+    assert len(rows) == 1 + 2 * 3
+    assert {row.count(" & ") for row in rows} == {9}
 
 
 def test_text_from_the_config_cannot_break_markup(tmp_path):
-    values = {"title": "A|B_1 & 100% <b>$x$</b>"}
     config = load_config(overlay={"tables": GRID})
-    method = config.methods["owm"].model_copy(update=values)
+    method = config.methods["owm"].model_copy(update={"title": "A|B_1 & 100% <b>$x$</b>"})
     config = config.model_copy(update={"methods": {**config.methods, "owm": method}})
     content = tables.layout(summarised(tmp_path, config), config)
     assert r"A\|B\_1 &amp; 100% &lt;b&gt;" in tables.to_markdown(content)
@@ -120,14 +124,6 @@ def test_latex_escaping(text, escaped):
     assert tables.latex(text) == escaped
 
 
-def test_latex_rows_have_ten_cells(full, config):
-    text = tables.to_latex(tables.layout(full, config))
-    rows = [line for line in text.splitlines() if " & " in line and "multicolumn" not in line]
-    assert len(rows) == 1 + 2 * 3
-    assert {row.count(" & ") for row in rows} == {9}
-    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 1
-
-
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles(tmp_path, partial, config):
     tables.write(partial, config, tmp_path)
@@ -138,9 +134,3 @@ def test_latex_compiles(tmp_path, partial, config):
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout[-2000:]
-
-
-def test_write_names_its_files(tmp_path, full, config):
-    files = tables.write(full, config, tmp_path / "tables")
-    assert [file.name for file in files] == ["table2.csv", "table2.md", "table2.tex"]
-    assert all(file.stat().st_size for file in files)

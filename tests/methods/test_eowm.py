@@ -7,7 +7,7 @@ import torch
 from steps import batches, network
 
 from eowm import nets
-from eowm.algebra.textbook import PlainEOWM
+from eowm.methods.eowm.plain import PlainEOWM
 from eowm.methods.owm import coefficients as rules
 from eowm.training.loop import Loop
 from eowm.training.progress import Reporter

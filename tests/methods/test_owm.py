@@ -5,8 +5,8 @@ import torch
 from torch.nn import functional as F
 
 from eowm import methods, nets
-from eowm.algebra.textbook import PlainEOWM
 from eowm.data import streams
+from eowm.methods.eowm.plain import PlainEOWM
 from eowm.training.loop import seed_everything
 
 

@@ -48,9 +48,7 @@ NOTEBOOKS = {
     ),
     "claims": (
         True,
-        expand(
-            "figures/{name}.{kind}", name=["claims", "sensitivity"], kind=["pdf", "png"]
-        ),
+        expand("figures/sensitivity.{kind}", kind=["pdf", "png"]),
     ),
     "theorems": (
         False,

@@ -12,7 +12,7 @@ import jinja2
 import pandas as pd
 
 from eowm.analysis import ambiguities, claims, figures, style, tables
-from eowm.analysis.report import cells, headline, heatmap, pictures
+from eowm.analysis.report import cells, heatmap, opening, pictures
 from eowm.analysis.statistics import RULE
 from eowm.settings.config import Config
 from eowm.settings.options import docstring_of
@@ -57,16 +57,21 @@ def render(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["family"] = lambda scenario: style.split(scenario)[0]
     template = environment.from_string((HERE / "page.html.j2").read_text(encoding="utf-8"))
     judged = claims.gather(runs, config, theorems)
     summary = judged.summary
-    shown = [name for name in tables.TITLES if name in config.tables]
+    shown = [
+        tables.layout(summary, config, name) for name in tables.TITLES if name in config.tables
+    ]
+    maps = [block for table in shown if table.name == "table2" for block in table.blocks]
     return template.render(
         preset=preset,
-        sentences=headline.sentences(runs, summary),
-        maps=heatmap.maps(summary, config),
+        sentences=opening.sentences(runs, summary),
+        maps=maps,
+        spot=heatmap.spot,
         scale=heatmap.SCALE,
-        tables=[tables.layout(summary, config, name) for name in shown],
+        tables=shown,
         metrics=tables.METRICS,
         references=tables.REFERENCES,
         rule=RULE,
@@ -82,10 +87,11 @@ def render(
             (name, method.title, _blocks(docstring_of(name)))
             for name, method in config.methods.items()
         ],
-        provenance=headline.provenance(runs, config, preset),
+        provenance=opening.provenance(runs, config, preset),
         runs=list(runs[runs.dataset.notna()].fillna({"commit": "unknown"}).itertuples()),
         stories=cells.stories(runs, summary, config, preset),
         scenario_title=style.scenario_title,
+        scenario_lines=style.scenario_lines,
         css=(HERE / "page.css").read_text(encoding="utf-8"),
         js=(HERE / "page.js").read_text(encoding="utf-8"),
     )
