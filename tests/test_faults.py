@@ -37,14 +37,15 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def eowm(project, monkeypatch, capsys):
-    """`eowm("train", …)`: exit code and what was said on stderr."""
+    """`eowm("train", …)`: exit code and what was said on stderr; `eowm.out` has the rest."""
 
     def call(*arguments: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["eowm", *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             cli.main()
-        return ended.value.code, capsys.readouterr().err
+        call.out, told = capsys.readouterr()
+        return ended.value.code, told
 
     return call
 
@@ -327,7 +328,7 @@ def test_half_a_record(recorded, eowm, monkeypatch) -> None:
 
 
 def test_a_record_of_other_settings_is_stale_and_never_comparable(
-    recorded, eowm, monkeypatch, capsys
+    recorded, eowm, monkeypatch
 ) -> None:
     monkeypatch.chdir(paths.ROOT)
     monkeypatch.setattr(options_of("eowm"), "version", 99)  # as if its code had changed
@@ -335,20 +336,15 @@ def test_a_record_of_other_settings_is_stale_and_never_comparable(
     runs = pd.read_csv(paths.ROOT / RESULTS)
     (run,) = runs[runs.status == "complete"].to_dict("records")
     assert (run["data_source"], run["comparable"], run["stale"]) == ("registry", False, True)
-    monkeypatch.setattr(sys, "argv", ["eowm", "cells", "table3/disjoint*", "--preset", "paper"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    assert "stale 0" in capsys.readouterr().out
+    assert eowm("cells", "table3/disjoint*", "--preset", "paper")[0] == 0
+    assert "stale 0" in eowm.out
 
 
-def test_markup_in_a_record_stays_text(recorded, eowm, monkeypatch, capsys) -> None:
+def test_markup_in_a_record_stays_text(recorded, eowm) -> None:
     content = json.loads(recorded.read_text())
     content["status"] = "failed: [red]no[/] [/nothing]"
     content["environment"]["device"] = "[link=x]<b>"
     recorded.write_text(json.dumps(content))
-    monkeypatch.setattr(sys, "argv", ["eowm", "show", str(recorded)])
-    with pytest.raises(SystemExit):
-        cli.main()
-    shown = capsys.readouterr().out
-    assert "failed: [red]no[/] [/nothing]" in shown
-    assert "[link=x]<b>" in shown
+    assert eowm("show", str(recorded))[0] == 0
+    assert "failed: [red]no[/] [/nothing]" in eowm.out
+    assert "[link=x]<b>" in eowm.out

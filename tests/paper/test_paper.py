@@ -14,24 +14,10 @@ SHA256 = {
     "table2.csv": "c48209fdd32e11238617905b7eaac79b77058cd1979dc500013f5146109b38e8",
     "table3.csv": "bf35488041b08355a1b7a5363770e8df80feb9385d7c4d322569002481a357ab",
 }
-METHODS = {
-    "EWC": "ewc",
-    "PGMA": "pgma",
-    "OGD": "ogd",
-    "OGD+": "ogd-plus",
-    "OWM": "owm",
-    "ER-MIR": "er-mir",
-    "AE-MIR": "ae-mir",
-    "Our EOWM": "eowm",
-}
-SETTINGS = {
-    "Epochs each task": "epochs",
-    "Batch size": "batch_size",
-    "Learning rate": "learning_rate",
-    "$r$": "r",
-    r"$\alpha$": "alpha",
-    r"$\beta$": "beta",
-}
+METHODS = {"EWC": "ewc", "PGMA": "pgma", "OGD": "ogd", "OGD+": "ogd-plus", "OWM": "owm",
+           "ER-MIR": "er-mir", "AE-MIR": "ae-mir", "Our EOWM": "eowm"}  # fmt: skip
+SETTINGS = {"Epochs each task": "epochs", "Batch size": "batch_size", "$r$": "r",
+            "Learning rate": "learning_rate", r"$\alpha$": "alpha", r"$\beta$": "beta"}  # fmt: skip
 FAMILIES = {"Shuffled MNIST": "shuffled-mnist", "CIFAR-10": "cifar10", "CIFAR-100": "cifar100"}
 
 
