@@ -27,14 +27,10 @@ def environment(cache: Path) -> dict[str, str]:
     return os.environ | ours
 
 
-def run(cache: Path, *arguments: str) -> subprocess.CompletedProcess:
+def run(cache: Path, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "eowm", *map(str, arguments)]
     return subprocess.run(
-        [sys.executable, "-m", "eowm", *map(str, arguments)],
-        cwd=ROOT,
-        env=environment(cache),
-        capture_output=True,
-        text=True,
-        timeout=300,
+        command, cwd=cwd, env=environment(cache), capture_output=True, text=True, timeout=300
     )
 
 
@@ -77,27 +73,12 @@ def test_rounded_products_are_in_the_record(cache, tmp_path) -> None:
 def test_a_run_with_changed_settings_takes_no_records_place(cache, tmp_path) -> None:
     for name in ("config.yaml", "Snakefile"):
         (tmp_path / name).write_text((ROOT / name).read_text())
-    result = subprocess.run(
-        [sys.executable, "-m", "eowm", *ARGUMENTS[:-1], "epochs=1"],
-        cwd=tmp_path,
-        env=environment(cache),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    result = run(cache, *ARGUMENTS[:-1], "epochs=1", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert not (tmp_path / "paper_figures").exists()
     (made,) = (tmp_path / "results/smoke/tried/table2/shuffled-mnist-10/owm").glob("seed0-*.json")
     assert json.loads(made.read_text())["settings"]["training"]["epochs"] == 1
     assert "settings changed on the command line" in run(cache, "show", made).stdout
-
-
-def test_a_mistake_is_one_sentence_and_exit_code_2(cache) -> None:
-    """The others are in test_faults.py, in one process."""
-    result = run(cache, "data", "fetch", "imagenet")
-    assert result.returncode == 2
-    assert "imagenet" in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_cells_lists_every_cell_with_its_command(cache, config) -> None:

@@ -37,14 +37,15 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def eowm(project, monkeypatch, capsys):
-    """`eowm("train", …)`: exit code and what was said on stderr."""
+    """`eowm("train", …)`: exit code and what was said on stderr; `eowm.out` has the rest."""
 
     def call(*arguments: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["eowm", *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             cli.main()
-        return ended.value.code, capsys.readouterr().err
+        call.out, told = capsys.readouterr()
+        return ended.value.code, told
 
     return call
 
@@ -155,6 +156,10 @@ def test_a_config_that_is_none(project, eowm, text, words) -> None:
         (["cells", "--seeds", "-1"], ["-1"]),
         (["data", "fetch", "cifra10"], ["did you mean 'cifar10'"]),
         (["data", "fetch", "mnist", "--source", "registri"], ["did you mean 'registry'"]),
+        (["cells", "table2/shuffled-mnist-2/owm"], ["no cell of preset 'quick' matches"]),
+        (["cells", "table2/cifar10-5/owm", "table9/*"], ["no cell of preset 'quick' matches"]),
+        (["cells", "table2/cifar10-5/owm/x"], ["no cell of preset"]),
+        (["cells", "other/cifar10-5/*"], ["is unknown"]),
         (["cells", "tabel2"], ["no cell of preset 'quick' matches 'tabel2'"]),
         (["show", "nothing.json"], ["nothing.json", "does not exist"]),
         (["show", "table2/cifar10-5/own"], ["did you mean 'owm'"]),
@@ -184,19 +189,10 @@ def no_record(project) -> bool:
     return not list(project.rglob("seed*.json"))
 
 
-def test_a_missing_dataset(project, eowm) -> None:
+def test_data_that_are_missing_damaged_or_stand_ins(project, eowm) -> None:
     refused(eowm(*TRAIN), "mnist is not in", "eowm data fetch mnist")
-    assert no_record(project)
-
-
-def test_a_damaged_dataset(project, eowm) -> None:
     prepare(project)
     refused(eowm(*TRAIN), "mnist.pt is damaged", "eowm data fetch mnist")
-    assert no_record(project)
-
-
-def test_a_stand_in_for_the_papers_numbers(project, eowm) -> None:
-    prepare(project)
     refused(eowm(*TRAIN[:-1], "paper"), "stand-in", "this preset does not allow")
     assert no_record(project)
 
@@ -332,7 +328,7 @@ def test_half_a_record(recorded, eowm, monkeypatch) -> None:
 
 
 def test_a_record_of_other_settings_is_stale_and_never_comparable(
-    recorded, eowm, monkeypatch, capsys
+    recorded, eowm, monkeypatch
 ) -> None:
     monkeypatch.chdir(paths.ROOT)
     monkeypatch.setattr(options_of("eowm"), "version", 99)  # as if its code had changed
@@ -340,20 +336,15 @@ def test_a_record_of_other_settings_is_stale_and_never_comparable(
     runs = pd.read_csv(paths.ROOT / RESULTS)
     (run,) = runs[runs.status == "complete"].to_dict("records")
     assert (run["data_source"], run["comparable"], run["stale"]) == ("registry", False, True)
-    monkeypatch.setattr(sys, "argv", ["eowm", "cells", "table3/disjoint*", "--preset", "paper"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    assert "stale 0" in capsys.readouterr().out
+    assert eowm("cells", "table3/disjoint*", "--preset", "paper")[0] == 0
+    assert "stale 0" in eowm.out
 
 
-def test_markup_in_a_record_stays_text(recorded, eowm, monkeypatch, capsys) -> None:
+def test_markup_in_a_record_stays_text(recorded, eowm) -> None:
     content = json.loads(recorded.read_text())
     content["status"] = "failed: [red]no[/] [/nothing]"
     content["environment"]["device"] = "[link=x]<b>"
     recorded.write_text(json.dumps(content))
-    monkeypatch.setattr(sys, "argv", ["eowm", "show", str(recorded)])
-    with pytest.raises(SystemExit):
-        cli.main()
-    shown = capsys.readouterr().out
-    assert "failed: [red]no[/] [/nothing]" in shown
-    assert "[link=x]<b>" in shown
+    assert eowm("show", str(recorded))[0] == 0
+    assert "failed: [red]no[/] [/nothing]" in eowm.out
+    assert "[link=x]<b>" in eowm.out

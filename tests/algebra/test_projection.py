@@ -33,7 +33,7 @@ def test_lazy_updates_equal_the_recursion(lazy: int) -> None:
         assert (projector.matrix - p).abs().max() < 1e-12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     rows=st.integers(1, 30),
     size=st.integers(1, 20),
@@ -93,18 +93,6 @@ def test_stored_inputs_are_protected_as_alpha_vanishes() -> None:
     assert (step @ inputs.T).abs().max() < 1e-6
     unprotected = vectors(1, 40, seed=3)
     assert (step @ unprotected.T).abs().max() > 1e-2
-
-
-def test_state_continues_bit_for_bit() -> None:
-    first, second = Projector(12, lazy=5), Projector(12, lazy=5)
-    rows = vectors(40, 12)
-    for x in rows[:18]:
-        first.update(x[None], 0.3)
-    second.load_state_dict({k: v.clone() for k, v in first.state_dict().items()})
-    for x in rows[18:]:
-        first.update(x[None], 0.3)
-        second.update(x[None], 0.3)
-    assert torch.equal(first.matrix, second.matrix)
 
 
 def test_patches_are_those_of_the_convolution() -> None:

@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from eowm.data import catalog, decode
+from eowm.data import decode
 from eowm.data.decode import Damaged
 
 
@@ -33,12 +33,3 @@ def test_wrong_registry_files_are_named(tmp_path, content):
         decode.png_batch(path, (3, 32, 32))
     with pytest.raises(Damaged, match=r"^a file is not a list of labels"):
         decode.json_labels(path)
-
-
-def test_the_catalog_counts_as_the_issue_says():
-    counts = {name: (d.train, d.test, d.classes) for name, d in catalog.DATASETS.items()}
-    assert counts == {
-        "mnist": (60_000, 10_000, 10),
-        "cifar10": (50_000, 10_000, 10),
-        "cifar100": (50_000, 10_000, 100),
-    }

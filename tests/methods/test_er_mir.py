@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from steps import batches, network
+from steps import batches, learn, network
 from torch.nn import functional as F
 
 from eowm.errors import ConfigError
@@ -83,11 +83,7 @@ def test_the_first_task_and_no_memory_are_plain_sgd_bit_for_bit(learner) -> None
         learnt = []
         for row, changes in (("er-mir", {"memory": memory, **plain}), ("finetune", plain)):
             method, stream, _ = learner("shuffled-mnist-3", row, **changes)
-            for t in range(tasks):
-                method.begin_task(stream.task(t))
-                for x, y in batches(stream, 8, 10):
-                    method.observe(x, y, 0.0)
-                method.end_task(stream.task(t))
+            learn(method, stream, tasks, size=10)
             learnt.append(method.net.fc1.weight)
         assert torch.equal(*learnt)
 
@@ -103,12 +99,8 @@ def test_replay_is_told_apart_by_task_not_by_class(learner, monkeypatch) -> None
         return slots
 
     monkeypatch.setattr(method, "retrieve", spy)
-    for t in range(3):
-        method.begin_task(stream.task(t))
-        for x, y in batches(stream, 6, 10):
-            method.observe(x, y, 0.0)
-            assert len(method.memory) <= 60
-        method.end_task(stream.task(t))
+    learn(method, stream, tasks=3, size=10)
+    assert len(method.memory) <= 60
     for task, tasks in replayed:
         assert len(tasks) == (settings.options["retrieved"] if task else 0)
         assert all(origin < task for origin in tasks)

@@ -38,23 +38,6 @@ def test_a_run_that_no_table_shows(config) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        ("table2/cifar10-5/own", "did you mean 'owm'"),
-        ("tabel2/cifar10-5/owm", "did you mean 'table2'"),
-        ("table2/cifar10-6/owm", "did you mean 'cifar10-5'"),
-        ("table2/shuffled-mnist-2/owm", "no cell of preset 'paper' matches"),
-        ("table9/*", "no cell of preset 'paper' matches"),
-        ("table2/cifar10-5/owm/x", "no cell of preset"),
-        ("other/cifar10-5/*", "is unknown"),
-    ],
-)
-def test_what_matches_nothing_is_refused_with_the_nearest(config, pattern, words) -> None:
-    with pytest.raises(ConfigError, match=words):
-        select(config, "paper", f"table2/cifar10-5/owm {pattern}")
-
-
-@pytest.mark.parametrize(
     ("text", "seeds"),
     [("0-4", (0, 1, 2, 3, 4)), ("7", (7,)), ("0-2,7 9", (0, 1, 2, 7, 9)), ("1 1", (1,)), ("", ())],
 )

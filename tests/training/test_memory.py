@@ -32,6 +32,7 @@ def faults(how: str) -> int:
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not memory.keep_freed(), reason="another C library than glibc")
 def test_freed_maps_are_used_again() -> None:
     assert faults("kept") < faults("given back") / 20

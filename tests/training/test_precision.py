@@ -83,7 +83,7 @@ def test_every_method_learns_as_with_float32(resolve, arrays, scenario, method):
 
 
 def test_a_killed_run_ends_the_same_with_rounded_products(resolve, arrays, tmp_path):
-    settings = resolve("cifar10-5", "pgma", epochs=2)
+    settings = resolve("cifar10-2", "pgma", epochs=2)
     data = arrays(settings.dataset)
     with products_in("bfloat16"):
         whole = outcome(make_loop(settings, data))

@@ -169,14 +169,3 @@ def test_a_bad_config_is_refused_before_anything_runs(project) -> None:
     result = project.run("snakemake", "-n", "--configfile", "bad.yaml")
     assert result.returncode != 0
     assert "did you mean 'quick'" in result.stdout
-
-
-@pytest.mark.slow
-def test_the_paper_preset_refuses_stand_ins(built) -> None:
-    target = "paper_figures/paper/records/table2/shuffled-mnist-3/owm/seed0.json"
-    result = built.run("python", "-m", "eowm", "train", "table2/shuffled-mnist-3/owm", "--preset",
-                       "paper", "--out", target)  # fmt: skip
-    assert result.returncode == 2
-    assert "stand-in" in result.stdout
-    assert "eowm data fetch" in result.stdout
-    assert not (built.folder / target).exists()

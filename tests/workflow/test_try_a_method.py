@@ -82,7 +82,9 @@ def copy(tmp_path) -> Copy:
     return made
 
 
-@pytest.mark.parametrize("file", ["eowm/methods/lwf.py", "my/lwf.py"])
+@pytest.mark.parametrize(
+    "file", ["eowm/methods/lwf.py", pytest.param("my/lwf.py", marks=pytest.mark.slow)]
+)
 def test_a_method_is_tried_with_three_files(copy, file) -> None:
     copy.add(file)
     copy.enter(**({} if file.startswith("eowm") else {"file": file}))
