@@ -90,14 +90,10 @@ def test_a_table_may_belong_to_some_presets_only(config: Config) -> None:
 
 def test_the_hash_depends_on_settings_only(config: Config) -> None:
     cell = config.cell("table2/cifar10-5/owm")
-    assert config.resolve(cell, 0, "paper").hash() == config.resolve(cell, 0, "paper").hash()
-    others = {
-        config.resolve(cell, 1, "paper").hash(),
-        config.resolve(cell, 0, "quick").hash(),
-        config.resolve(cell, 0, "paper", {"momentum": 0.5}).hash(),
-    }
-    assert config.resolve(cell, 0, "paper").hash() not in others
-    assert len(others) == 3
+    runs = [(0, "paper"), (0, "paper"), (1, "paper"), (0, "quick"), (0, "paper", {"momentum": 0.5})]
+    first, again, *others = (config.resolve(cell, *run).hash() for run in runs)
+    assert first == again
+    assert len({first, *others}) == 4
 
 
 @pytest.mark.parametrize(
