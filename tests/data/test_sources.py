@@ -89,11 +89,6 @@ def test_a_wrong_local_file_is_named_and_never_unpickled(
         local(made, made.write(tmp_path, **{victim: bad}), work)
 
 
-def altered(made) -> bytes:
-    files = made.files | {"data_batch_3": made.files["data_batch_3"] + b"!"}
-    return tiny_data.tar({f"cifar-10-batches-py/{name}": files[name] for name in files})
-
-
 def linked() -> bytes:
     link = tarfile.TarInfo("cifar-10-batches-py")
     link.type, link.linkname = tarfile.SYMTYPE, "../../.."
@@ -103,31 +98,37 @@ def linked() -> bytes:
     return packed.getvalue()
 
 
-ARCHIVES = {
-    "is empty": lambda made, good: b"",
-    "is a web page": lambda made, good: HTML,
-    "is truncated": lambda made, good: good[:100],
-    "is truncated ": lambda made, good: good[: len(good) * 99 // 100],
-    ".*data_batch_3 is truncated or altered": lambda made, good: altered(made),
-    # An archive inside an archive must not lead in circles either.
-    "holds no cifar-10-batches-py/": lambda made, good: tiny_data.tar({made.dataset.archive: b"x"}),
-    "holds no": lambda made, good: tiny_data.tar({"/escaped/x": b"put below, which is harmless"}),
-    "is not safe to unpack": lambda made, good: tiny_data.tar({"../escaped": b"escaped"}),
-    "is not safe to unpack ": lambda made, good: tiny_data.tar({"a/../../escaped": b"escaped"}),
-    "is not safe  to unpack": lambda made, good: linked(),
-}
-
-
-@pytest.mark.parametrize("fault", ARCHIVES)
-def test_a_wrong_archive_is_named_and_cannot_write_outside(tiny, tmp_path, work, fault):
+@pytest.mark.parametrize(
+    ("words", "content"),
+    [
+        ("is empty", lambda good: b""),
+        ("is a web page", lambda good: HTML),
+        ("is truncated", lambda good: good[:100]),
+        ("is truncated", lambda good: good[: len(good) * 99 // 100]),
+        ("holds no", lambda good: tiny_data.tar({"/escaped/x": b"put below, which is harmless"})),
+        # An archive inside an archive must not lead in circles either.
+        ("holds no cifar-10-b", lambda good: tiny_data.tar({"cifar-10-python.tar.gz": b"x"})),
+        ("is not safe to unpack", lambda good: tiny_data.tar({"../escaped": b"escaped"})),
+        ("is not safe to unpack", lambda good: tiny_data.tar({"a/../../escaped": b"escaped"})),
+        ("is not safe to unpack", lambda good: linked()),
+    ],
+)
+def test_a_wrong_archive_is_named_and_cannot_write_outside(tiny, tmp_path, work, words, content):
     made = tiny("cifar10")
     archive = made.write_archive(tmp_path) / made.dataset.archive
-    archive.write_bytes(ARCHIVES[fault](made, archive.read_bytes()))
+    archive.write_bytes(content(archive.read_bytes()))
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(Damaged, match=f"^cifar-10-python.tar.gz .*{' '.join(fault.split())}") as e:
+    with pytest.raises(Damaged, match=f"^cifar-10-python.tar.gz {words}") as caught:
         local(made, tmp_path, work)
-    assert "\n" not in str(e.value)
+    assert "\n" not in str(caught.value)
     assert [path for path in sorted(tmp_path.rglob("*")) if work not in path.parents] == before
+
+
+def test_an_archive_with_an_altered_batch_is_named(tiny, tmp_path, work):
+    made = tiny("cifar10")
+    made.files["data_batch_3"] += b"!"
+    with pytest.raises(Damaged, match=r"^cifar-10-python.tar.gz .*data_batch_3 is truncated or al"):
+        local(made, made.write_archive(tmp_path), work)
 
 
 # -------------------------------------------------------------------------- official mirrors
