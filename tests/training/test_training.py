@@ -257,21 +257,27 @@ def test_joint_training_measures_the_last_row_only(resolve, arrays) -> None:
     assert state.task_known is None
 
 
-def test_selection_keeps_the_best_validation_epoch(resolve, arrays) -> None:
-    settings = resolve("shuffled-mnist-3", "owm", selection="validation", epochs=4)
-    loop = make_loop(settings, arrays("mnist"))
-    seen: dict[int, list] = {}
-    evaluate = loop._evaluate
+def spied(loop: Loop) -> list:
+    """Task, validation, test and weights at every evaluation of a run."""
+    seen, evaluate = [], loop._evaluate
 
     def spy(task, everything):
         result = evaluate(task, everything)
         weights = copy.deepcopy(loop.method.net.state_dict())
-        seen.setdefault(task.index, []).append((sum(result[0][: task.index + 1]), weights))
+        seen.append((task.index, result[0], result[1], weights))
         return result
 
     loop._evaluate = spy
+    return seen
+
+
+def test_selection_keeps_the_best_validation_epoch(resolve, arrays) -> None:
+    settings = resolve("shuffled-mnist-3", "owm", selection="validation", epochs=4)
+    loop = make_loop(settings, arrays("mnist"))
+    seen = spied(loop)
     loop.run()
-    for history in seen.values():
+    for t in range(3):
+        history = [(sum(row[: t + 1]), weights) for task, row, _, weights in seen if task == t]
         *epochs, (kept_score, kept) = history
         assert len(epochs) == 4
         best = max(range(4), key=lambda i: epochs[i][0])
@@ -284,17 +290,9 @@ def test_the_test_oracle_never_ends_below_any_epoch_it_saw(resolve, arrays) -> N
     data = arrays("cifar10")
     settings = resolve("cifar10-5", "finetune", selection="test-oracle", epochs=3)
     loop = make_loop(settings, data)
-    pooled = []
-    evaluate = loop._evaluate
-
-    def spy(task, everything):
-        result = evaluate(task, everything)
-        pooled.append(sum(result[1]) / 5)
-        return result
-
-    loop._evaluate = spy
+    seen = spied(loop)
     state = loop.run()
-    assert sum(state.accuracy[-1]) / 5 == pytest.approx(max(pooled))
+    assert sum(state.accuracy[-1]) == pytest.approx(max(sum(row) for _, _, row, _ in seen))
 
 
 def test_divergence_stops_the_run_and_says_where(resolve, arrays) -> None:
