@@ -34,8 +34,7 @@ def test_cnn_has_the_published_number_of_parameters(filters, classes, parameters
 
 
 def test_resnet18_has_the_published_number_of_parameters() -> None:
-    settings = Net(net="resnet18", hidden=(), filters=(20, 40, 80, 160))
-    net = nets.build(settings, (3, 32, 32), 10)
+    net = build(net="resnet18", hidden=(), filters=(20, 40, 80, 160))
     assert sum(p.numel() for p in net.parameters()) == 1_094_750
     assert net(torch.randn(2, 3, 32, 32)).shape == (2, 10)
     assert len(list(nets.layers(net))) == 21  # 17 convolutions, 3 shortcuts, the output
