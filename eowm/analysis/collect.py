@@ -245,7 +245,7 @@ def _newest(file: Path, folder: Path) -> bool:
 
     A record that was deleted leaves its folder newer.
     """
-    if not file.is_file():
+    if not (file.is_file() and folder.is_dir()):
         return False
     made = file.stat().st_mtime
     return all(path.stat().st_mtime < made for path in (paths.CONFIG, folder, *folder.rglob("*")))

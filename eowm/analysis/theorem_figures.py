@@ -34,7 +34,7 @@ def figure1(panels: Sequence["measure.Landscape"], columns: int = 1) -> Figure:
         for letter, panel, landscape in zip("abcdef", axes.flat, panels, strict=False):
             labels = "shared" if landscape.similar else "disjoint"
             title = f"({letter}) {theorems.CASES[landscape.similar]} tasks: {labels} labels"
-            panel.settitle(title, loc="left")
+            panel.set_title(title, loc="left")
             _landscape(panel, landscape)
         figure.legend(
             handles=_legend(panels[0]), loc="outside lower center", ncols=2 * columns,

@@ -63,25 +63,21 @@ def theorem3(result: "measure.Recursion") -> Finding:
 
 def equation10(result: "measure.QRecursion") -> Finding:
     """Right is what equals Eq. 4; the definition decides, not the print."""
-    late = result.late < EXACT and result.first < EXACT
-    lag = (
-        "It is one task late: it equals Eq. 4 with the last task left out, so Q = 0 while the "
-        "second task is learnt, and P_s is then OWM with the learning rate times c1."
-        if late
-        else f"Nor is it one task late (error {result.late:.0e})."
+    measured = (
+        f"I − old Q_ort is off from Eq. 4 by up to {result.old:.2f}, I − new Q_ort by "
+        f"{result.new:.0e}."
     )
-    verdicts = {
-        (True, True): "both forms hold",
-        (True, False): "refuted as printed; right with the new Q_ort",
-        (False, True): "confirmed as printed",
-        (False, False): "neither form holds",
-    }
+    if result.old >= EXACT and max(result.late, result.first) < EXACT:
+        measured += (
+            " It is one task late: it equals Eq. 4 with the last task left out, so Q = 0 while the "
+            "second task is learnt, and P_s is then OWM with the learning rate times c1."
+        )
+    right = "right with the new Q_ort" if result.new < EXACT else "nor right with the new Q_ort"
     return Finding(
         "equation10",
         "Q of the next step is I minus the old Q_ort (Eq. 10, Appendix A).",
-        f"I − old Q_ort is off from Eq. 4 by up to {result.old:.2f}, I − new Q_ort by "
-        f"{result.new:.0e}." + (f" {lag}" if result.old >= EXACT else ""),
-        verdicts[result.new < EXACT, result.old < EXACT],
+        measured,
+        "confirmed as printed" if result.old < EXACT else f"refuted as printed; {right}",
         _status(result.old < EXACT),
     )
 
@@ -110,44 +106,41 @@ def theorem5(ranks: Sequence["measure.Rank"]) -> Finding:
     positive = [row for row in ranks if row.c1 > 0]
     equal = sum(row.eowm == row.owm for row in positive)
     above = sum(row.eowm > row.owm for row in positive)
-    bounds = sorted({row.bound for row in positive})
-    holds = "holds" if all(row.eowm <= row.bound for row in ranks) else "fails"
-    below = [row for row in ranks if row.c1 == 0 and row.eowm < row.owm]
-    extra = "".join(
+    bounds = " or ".join(map(str, sorted({row.bound for row in positive})))
+    holds = all(row.eowm <= row.bound for row in ranks)
+    falls = "".join(
         f" With c1 = 0 the rank falls to {row.eowm} in the {CASES[row.similar]} case."
-        for row in below
+        for row in ranks
+        if row.c1 == 0 and row.eowm < row.owm
     )
+    gain = f"and EOWM gains rank in {above} of {len(positive)} combinations"
     return Finding(
         "theorem5",
         "The rank of P_EOWM (for the number of learnable tasks) is at most rank(P_OWM) + "
         "rank(P_OWM Q).",
         f"rank(P_EOWM) = rank(P_OWM) = {positive[0].owm} in {equal} of {len(positive)} "
-        f"combinations of c1 > 0, c2 and case; the paper's bound says up to "
-        f"{' or '.join(map(str, bounds))}.{extra}",
-        f"the bound {holds}, but EOWM gains no rank"
-        if not above
-        else f"the bound {holds}, and EOWM gains rank in {above} of {len(positive)} combinations",
-        _status(holds == "holds"),
+        f"combinations of c1 > 0, c2 and case; the paper's bound says up to {bounds}.{falls}",
+        f"the bound {_status(holds)}, {gain if above else 'but EOWM gains no rank'}",
+        _status(holds),
     )
 
 
 def capacity(ranks: Sequence["measure.Rank"]) -> Finding:
     """What Theorem 5 is there for: more rank than OWM, so more learnable tasks."""
-    positive = [row for row in ranks if row.c1 > 0]
-    gains = [row.eowm - row.owm for row in positive]
+    gains = [row.eowm - row.owm for row in ranks if row.c1 > 0]
     low, high = min(gains), max(gains)
+    verdict, status = "true for some combinations only", UNDECIDED
+    if low > 0:
+        verdict, status = "confirmed", HOLDS
+    elif high <= 0:
+        verdict, status = "refuted: the rank is never larger", FAILS
     span = f"{low} in all" if low == high else f"{low} to {high} in"
     return Finding(
         "capacity",
         "The enhanced projector leaves more room for tasks than OWM's (Theorem 5).",
-        f"rank(P_EOWM) − rank(P_OWM) is {span} {len(positive)} "
-        "combinations of c1 > 0, c2 and case.",
-        "confirmed"
-        if min(gains) > 0
-        else "refuted: the rank is never larger"
-        if max(gains) <= 0
-        else "true for some combinations only",
-        HOLDS if min(gains) > 0 else FAILS if max(gains) <= 0 else UNDECIDED,
+        f"rank(P_EOWM) − rank(P_OWM) is {span} {len(gains)} combinations of c1 > 0, c2 and case.",
+        verdict,
+        status,
     )
 
 

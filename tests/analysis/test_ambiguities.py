@@ -1,7 +1,7 @@
 """The ambiguities: complete, and measured by cells that exist."""
 
 import pytest
-from made_records import make_record, matrix, store
+from made_records import make_record, matrix, runs_with, store
 
 from eowm.analysis import ambiguities, collect
 from eowm.settings.config import load_config
@@ -47,11 +47,7 @@ def test_a_variant_differs_from_its_default_in_what_the_topic_says(whole):
 
 
 def test_sensitivity_is_the_paired_difference(tmp_path, whole):
-    for seed, gain in enumerate((0.01, 0.02, 0.03)):
-        for cell, accuracy in ((DEFAULT, 0.8), (VARIANT, 0.8 + gain)):
-            record = make_record(whole, cell, seed, accuracy=matrix(3, accuracy, 0.0))
-            store(record, tmp_path)
-    runs = collect.collect(whole, "paper", tmp_path)
+    runs = runs_with(tmp_path, whole, {DEFAULT: [0.8] * 3, VARIANT: [0.81, 0.82, 0.83]})
     measured = {found.variant: found for found in ambiguities.measure(runs, whole, entry(34))}
     accuracy, memory = measured[VARIANT].differences
     assert (accuracy.metric, accuracy.n) == ("AA", 3)
@@ -69,19 +65,10 @@ def test_sensitivity_is_the_paired_difference(tmp_path, whole):
 def test_cifar_is_read_from_the_reduced_preset_and_says_so(tmp_path, whole):
     """The default cell exists in both budgets: the pair is of one."""
     variant, default = "sensitivity-cifar10/cifar10-5/eowm:rate-0.02", "table2/cifar10-5/eowm"
-    for cell, preset, accuracy in (
-        (variant, "tenth", 0.5),
-        (default, "tenth", 0.4),
-        (default, "paper", 0.9),
-    ):
-        record = make_record(whole, cell, preset=preset, accuracy=matrix(5, accuracy, 0.0))
-        store(record, tmp_path / preset / "records")
-    runs = collect.collect(whole, "paper", tmp_path / "paper" / "records")
-    assert whole.presets_beside("quick") == []
-    elsewhere = {
-        name: collect.collect(whole, name, tmp_path / name / "records")
-        for name in whole.presets_beside("paper")
-    }
+    runs = runs_with(tmp_path / "paper", whole, {default: [0.9]})
+    reduced = runs_with(tmp_path / "tenth", whole, {variant: [0.5], default: [0.4]}, "tenth")
+    assert (whole.presets_beside("quick"), whole.presets_beside("paper")) == ([], ["tenth"])
+    elsewhere = {"tenth": reduced}
     measured = {f.variant: f for f in ambiguities.measure(runs, whole, entry(34), elsewhere)}
     assert measured[variant].differences[0].mean == pytest.approx(0.1)
     assert measured[variant].limits == "reduced budget"
@@ -111,9 +98,7 @@ def test_mrr_of_ends_of_tasks_by_hand(tmp_path, whole):
     """A task that gets better after its end: 0.8 at its end, 0.9 at best, 0.85 in the end."""
     rows = [[0.8, 0, 0], [0.9, 0.5, 0], [0.85, 0.5, 0.9]]
     improving, steady = "table2/shuffled-mnist-3/er-mir", "table2/shuffled-mnist-3/owm"
-    store(make_record(whole, improving, accuracy=rows), tmp_path)
-    store(make_record(whole, steady, accuracy=matrix(3, 0.9, 0.0)), tmp_path)
-    runs = collect.collect(whole, "paper", tmp_path)
+    runs = runs_with(tmp_path, whole, {improving: [rows], steady: [0.9]})
     (found,) = ambiguities.measure(runs, whole, entry(58))  # nothing changes for the other
     assert found.default == improving
     best, ends = (0.85 / 0.9 + 1) / 2, (0.85 / 0.8 + 1) / 2

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from made_records import fill, make_record, matrix, store
+from made_records import fill, make_record, matrix, runs_with, store
 
 from eowm.analysis import collect, statistics
 from eowm.analysis.summary import summarise
@@ -30,32 +30,19 @@ def line_of(runs, config, cell=CELL, metric="AA"):
     return found.iloc[0]
 
 
-def flat(tasks: int, accuracy: float):
-    return matrix(tasks, accuracy, 0.0)
-
-
 def test_mean_and_interval_by_hand(tmp_path, config):
-    for seed, accuracy in enumerate((0.50, 0.52, 0.57)):
-        store(make_record(config, CELL, seed, accuracy=flat(5, accuracy)), tmp_path)
-    line = line_of(runs_of(tmp_path, config), config)
+    line = line_of(runs_with(tmp_path, config, {CELL: (0.50, 0.52, 0.57)}), config)
     # mean 0.53; deviations −0.03, −0.01, 0.04; variance 0.0026 / 2; for two degrees of freedom
     # t_p = (2p − 1) √(2 / (4 p (1 − p))), at p = 0.975: 4.30265
     half = 0.95 * math.sqrt(2 / 0.0975) * math.sqrt(0.0013 / 3)
-    assert line.n == 3
-    assert line.seeds == "0 1 2"
+    assert (line.n, line.seeds, line.comparable, line.note) == (3, "0 1 2", True, "")
     assert line["mean"] == pytest.approx(0.53, abs=1e-12)
-    assert line.low == pytest.approx(0.53 - half, abs=1e-12)
-    assert line.high == pytest.approx(0.53 + half, abs=1e-12)
-    assert line.comparable
-    assert line.note == ""
+    assert (line.low, line.high) == pytest.approx((0.53 - half, 0.53 + half), abs=1e-12)
 
 
 def test_nothing_is_rounded_before_averaging(tmp_path, config):
-    for seed, accuracy in enumerate((0.50004, 0.50004, 0.50004)):
-        store(make_record(config, CELL, seed, accuracy=flat(5, accuracy)), tmp_path)
-    line = line_of(runs_of(tmp_path, config), config)
-    assert line["mean"] == pytest.approx(0.50004, abs=1e-12)
-    assert line.high - line.low == pytest.approx(0.0, abs=1e-12)
+    line = line_of(runs_with(tmp_path, config, {CELL: [0.50004] * 3}), config)
+    assert (line["mean"], line.low) == pytest.approx((0.50004, 0.50004), abs=1e-12)
 
 
 def test_one_run_has_no_interval():
@@ -82,49 +69,35 @@ def test_every_cell_of_the_grid_appears_without_any_record(tmp_path, config):
     assert not summary.comparable.any()
 
 
-def test_some_seeds_not_run_is_counted(tmp_path, config):
-    store(make_record(config, CELL, seed=0), tmp_path)
-    assert line_of(runs_of(tmp_path, config), config).note == "not run (2 of 3 runs)"
+@pytest.mark.parametrize(
+    ("seeds", "how", "marks", "note", "comparable"),
+    [
+        (1, {}, "m", "not run (2 of 3 runs)", True),
+        (3, {"source": "standin"}, "s", "stand-in data", False),
+        (3, {"overrides": {"epochs": 1}}, "o", "stale settings", False),
+        (3, {"overrides": {"selection": "test-oracle"}}, "ot", "stale settings; test-selected",
+         False),
+        (3, {"overrides": {"precision": "bfloat16"}}, "b", "bfloat16", True),
+        (1, {"preset": "quick", "source": "standin"}, "rs", "reduced budget; stand-in data", False),
+    ],
+)  # fmt: skip
+def test_what_limits_a_number_is_noted(tmp_path, config, seeds, how, marks, note, comparable):
+    line = line_of(runs_with(tmp_path, config, {CELL: [0.5] * seeds}, **how), config)
+    assert (line.marks, line.note, line.comparable) == (marks, note, comparable)
 
 
-def test_reduced_budget_and_standin_are_never_comparable(tmp_path, config):
-    fill(tmp_path, config, "quick", source="standin")
-    runs = runs_of(tmp_path, config, "quick")
-    assert not runs.comparable.any()
-    assert line_of(runs, config).note == "reduced budget; stand-in data"
-    assert line_of(runs, config).marks == "rs"
-
-
-def test_standin_at_the_papers_budget_is_not_comparable(tmp_path, config):
-    for seed in (0, 1, 2):
-        store(make_record(config, CELL, seed, source="standin"), tmp_path)
-    line = line_of(runs_of(tmp_path, config), config)
-    assert line.note == "stand-in data"
-    assert not line.comparable
-
-
-def test_other_settings_than_now_are_stale_and_not_comparable(tmp_path, config):
+def test_one_stale_run_of_three_is_counted(tmp_path, config):
+    runs_with(tmp_path, config, {CELL: [0.5] * 3})
     store(make_record(config, CELL, 0, overrides={"epochs": 1}), tmp_path)
-    store(make_record(config, CELL, 1), tmp_path)
-    store(make_record(config, CELL, 2), tmp_path)
     runs = runs_of(tmp_path, config)
     assert runs[runs.stale].seed.tolist() == [0]
     assert line_of(runs, config).note == "stale settings (1 of 3 runs)"
     assert not line_of(runs, config).comparable
 
 
-def test_test_selection_is_named(tmp_path, config):
-    for seed in (0, 1, 2):
-        record = make_record(config, CELL, seed, overrides={"selection": "test-oracle"})
-        store(record, tmp_path)
-    assert "test-selected" in line_of(runs_of(tmp_path, config), config).note
-
-
 def test_a_failed_run_is_visible_and_not_averaged(tmp_path, config):
-    store(make_record(config, CELL, 0, accuracy=flat(5, 0.5)), tmp_path)
-    store(make_record(config, CELL, 1, accuracy=flat(5, 0.6)), tmp_path)
-    failed = make_record(config, CELL, 2, accuracy=flat(5, 0.1), status="failed: diverged")
-    store(failed, tmp_path)
+    runs_with(tmp_path, config, {CELL: [0.5, 0.6]})
+    store(make_record(config, CELL, 2, status="failed: diverged"), tmp_path)
     line = line_of(runs_of(tmp_path, config), config)
     assert line.n == 2
     assert line["mean"] == pytest.approx(0.55)
@@ -132,19 +105,15 @@ def test_a_failed_run_is_visible_and_not_averaged(tmp_path, config):
 
 
 def test_joint_training_has_no_retention(tmp_path, config):
-    for seed in (0, 1, 2):
-        store(make_record(config, "table2/cifar10-5/joint", seed), tmp_path)
-    runs = runs_of(tmp_path, config)
+    runs = runs_with(tmp_path, config, {"table2/cifar10-5/joint": [0.5] * 3})
     line = line_of(runs, config, "table2/cifar10-5/joint", "MRR")
     assert (line.n, line.note) == (0, "not defined")
     assert line_of(runs, config, "table2/cifar10-5/joint").n == 3
 
 
 def test_more_seeds_than_the_preset_count_too(tmp_path, config):
-    for seed in (0, 1, 2, 7):
-        store(make_record(config, CELL, seed), tmp_path)
-    line = line_of(runs_of(tmp_path, config), config)
-    assert (line.n, line.seeds, line.note) == (4, "0 1 2 7", "")
+    line = line_of(runs_with(tmp_path, config, {CELL: [0.5] * 4}), config)
+    assert (line.n, line.seeds, line.note) == (4, "0 1 2 3", "")
 
 
 def test_a_record_outside_the_grid_is_kept_apart(tmp_path, config):
@@ -153,18 +122,14 @@ def test_a_record_outside_the_grid_is_kept_apart(tmp_path, config):
     assert runs[~runs.in_grid].scenario.tolist() == ["cifar10-2"]
 
 
-def test_foreign_preset_is_refused_by_name(tmp_path, config):
-    path = store(make_record(config, CELL, preset="quick"), tmp_path)
-    with pytest.raises(RecordError, match=r"seed0\.json is a record of preset 'quick'") as caught:
-        runs_of(tmp_path, config, "paper")
-    assert str(path) in str(caught.value)
-
-
-def test_a_record_in_a_wrong_place_is_refused_by_name(tmp_path, config):
-    path = store(make_record(config, CELL), tmp_path)
-    wrong = path.with_name("seed1.json")
-    path.rename(wrong)
-    with pytest.raises(RecordError, match="it belongs in") as caught:
+@pytest.mark.parametrize(
+    ("preset", "place", "words"),
+    [("quick", "seed0", "is a record of preset 'quick'"), ("paper", "seed1", "it belongs in")],
+)
+def test_a_record_in_a_wrong_place_is_refused_by_name(tmp_path, config, preset, place, words):
+    path = store(make_record(config, CELL, preset=preset), tmp_path)
+    wrong = path.rename(path.with_name(f"{place}.json"))
+    with pytest.raises(RecordError, match=words) as caught:
         runs_of(tmp_path, config)
     assert str(wrong) in str(caught.value)
 
@@ -181,7 +146,7 @@ def test_a_record_that_contradicts_itself_is_refused(tmp_path, config):
 
 
 def test_a_matrix_of_another_size_is_refused(tmp_path, config):
-    store(make_record(config, CELL, accuracy=flat(3, 0.5)), tmp_path)
+    store(make_record(config, CELL, accuracy=matrix(3, 0.5, 0.0)), tmp_path)
     with pytest.raises(RecordError, match="does not hold 5 × 5 accuracies"):
         runs_of(tmp_path, config)
 
@@ -222,18 +187,9 @@ def test_curves_follow_the_matrix(tmp_path, config):
 def test_changing_one_record_changes_only_its_cell(tmp_path, config):
     fill(tmp_path, config, "quick")
     before = summarise(runs_of(tmp_path, config, "quick"), config)
-    store(make_record(config, CELL, preset="quick", accuracy=flat(5, 0.123)), tmp_path)
+    store(make_record(config, CELL, preset="quick", accuracy=matrix(5, 0.123, 0.0)), tmp_path)
     after = summarise(runs_of(tmp_path, config, "quick"), config)
     changed = before["mean"].ne(after["mean"]) & before["mean"].notna()
     assert set(zip(after[changed].scenario, after[changed].row, strict=True)) == {
         ("cifar10-5", "owm")
     }
-
-
-def test_a_cell_accepts_either_precision_and_marks_it(tmp_path, config):
-    for seed, precision in enumerate(("float32", "bfloat16", "bfloat16")):
-        store(make_record(config, CELL, seed, overrides={"precision": precision}), tmp_path)
-    line = line_of(runs_of(tmp_path, config), config)
-    assert line.marks == "b"
-    assert line.note == "bfloat16 (2 of 3 runs)"
-    assert line.comparable

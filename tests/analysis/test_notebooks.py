@@ -15,22 +15,13 @@ from eowm.settings.config import load_config
 
 FOLDER = paths.ROOT / "notebooks"
 STORED = sorted(FOLDER.glob("*.ipynb"))
+MATRICES = [f"figures/matrices-{name}.png" for name in GRID["table2"]["scenarios"]]
 PRODUCTS = {
-    "claims": ["figures/claims.pdf", "figures/claims.png", "figures/sensitivity.png"],
-    "cost": ["figures/cost.pdf", "figures/cost.png", "figures/scaling.pdf", "figures/scaling.png"],
-    "forgetting": [
-        "figures/tradeoff.pdf",
-        "figures/tradeoff.png",
-        *(f"figures/matrices-{name}.pdf" for name in GRID["table2"]["scenarios"]),
-        *(f"figures/matrices-{name}.png" for name in GRID["table2"]["scenarios"]),
-    ],
+    "claims": ["figures/sensitivity.pdf", "figures/sensitivity.png"],
+    "cost": ["figures/cost.pdf", "figures/cost.png", "figures/scaling.png"],
+    "forgetting": ["figures/tradeoff.pdf", "figures/tradeoff.png", *MATRICES],
     "figure2": ["figures/figure2.pdf", "figures/figure2.png"],
-    "table2": [
-        "tables/table2.csv",
-        "tables/table2.md",
-        "tables/table2.tex",
-        "tables/paired.csv",
-    ],
+    "table2": ["tables/table2.csv", "tables/table2.md", "tables/table2.tex", "tables/paired.csv"],
     "figure3": ["figures/figure3.pdf", "figures/figure3.png"],
 }
 

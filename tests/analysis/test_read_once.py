@@ -16,8 +16,8 @@ from eowm.analysis import (
     cost,
     figures,
     matrices,
-    overviews,
     report,
+    sensitivity,
     statistics,
     tables,
     tradeoff,
@@ -34,9 +34,8 @@ def draw_everything(runs, config, folder):
     pages = [figures.figure3(runs, config), tradeoff.figure(runs, config)]
     pages += [matrices.figure(runs, config, name) for name in config.tables["table2"].scenarios]
     pages += [cost.cells_figure(runs, config), cost.scaling_figure(runs, config)]
-    judged = claims.to_frame(claims.evaluate(claims.gather(runs, config)))
-    pages.append(overviews.claims_figure(judged))
-    pages.append(overviews.sensitivity_figure(ambiguities.to_frame(runs, config), config))
+    claims.to_frame(claims.evaluate(claims.gather(runs, config)))
+    pages.append(sensitivity.figure(ambiguities.to_frame(runs, config), config))
     report.write(runs, config, "quick", folder)
     return pages
 

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from made_records import GRID, fill, make_record, matrix, store
+from made_records import GRID, fill, make_record, matrix, runs_with, store
 
 from eowm import paper
 from eowm.analysis import collect, statistics, tables
@@ -99,10 +99,9 @@ def test_each_verdict(ours, low, high, published, comparable, expected):
     assert statistics.verdict(ours, low, high, published, comparable) == expected
 
 
-def verdict_of(folder, config, preset="paper"):
-    summary = summarise(collect.collect(config, preset, folder), config)
-    found = summary[(summary.scenario == "cifar10-5") & (summary.metric == "AA")]
-    return found.set_index("row").loc["owm"]
+def verdict_of(runs, config):
+    summary = summarise(runs[runs.cell == CELL], config)
+    return summary.set_index("metric").verdict["AA"]
 
 
 def published(metric="AA"):
@@ -119,25 +118,18 @@ def published(metric="AA"):
         (0.0, {"source": "standin"}, NOT_COMPARABLE),
         (0.0, {"overrides": {"epochs": 1}}, NOT_COMPARABLE),  # stale
         (0.0, {"status": "failed: diverged"}, NOT_COMPARABLE),
+        (0.0, {"preset": "tenth"}, NOT_COMPARABLE),
     ],
 )
 def test_verdict_of_a_cell(tmp_path, config, off, how, expected):
-    accuracy = matrix(5, published() + off, 0.0)
-    store(make_record(config, CELL, accuracy=accuracy, **how), tmp_path)
-    assert verdict_of(tmp_path, config).verdict == expected
-
-
-def test_a_reduced_preset_never_replicates(tmp_path, config):
-    record = make_record(config, CELL, preset="tenth", accuracy=matrix(5, published(), 0.0))
-    store(record, tmp_path)
-    assert verdict_of(tmp_path, config, "tenth").verdict == NOT_COMPARABLE
+    runs = runs_with(tmp_path, config, {CELL: [published() + off]}, **how)
+    assert verdict_of(runs, config) == expected
 
 
 def test_one_failed_seed_makes_a_cell_not_comparable(tmp_path, config):
-    accuracy = matrix(5, published(), 0.0)
-    for seed, status in enumerate(("complete", "complete", "failed: diverged")):
-        store(make_record(config, CELL, seed, accuracy=accuracy, status=status), tmp_path)
-    assert verdict_of(tmp_path, config).verdict == NOT_COMPARABLE
+    store(make_record(config, CELL, 2, status="failed: diverged"), tmp_path)
+    runs = runs_with(tmp_path, config, {CELL: [published()] * 2})
+    assert verdict_of(runs, config) == NOT_COMPARABLE
 
 
 def test_a_row_that_the_paper_does_not_have_has_no_verdict(tmp_path, config):
@@ -150,67 +142,27 @@ def test_a_row_that_the_paper_does_not_have_has_no_verdict(tmp_path, config):
 # --- the joint ceiling ------------------------------------------------------------------------
 
 
-def with_joint(folder, config, scenario, joint, ours, preset="paper"):
-    tasks = int(scenario.rpartition("-")[2])
-    for method, value in (("joint", joint), ("owm", ours)):
-        accuracy = matrix(tasks, value, 0.0, method)
-        name = f"table2/{scenario}/{method}"
-        store(make_record(config, name, preset=preset, accuracy=accuracy), folder)
-    summary = summarise(collect.collect(config, preset, folder), config)
-    here = summary[(summary.scenario == scenario) & (summary.metric == "AA")]
-    return summary, here.set_index("row")
-
-
-def test_numbers_above_joint_training_are_flagged(tmp_path, config):
-    summary, here = with_joint(tmp_path, config, "cifar10-5", joint=0.51, ours=0.60)
-    assert here.loc["owm", "ceiling"] == pytest.approx(0.51)
-    assert here.loc["owm", "ours_above"]
-    assert here.loc["owm", "paper_above"]  # the paper's OWM: 0.5316
-    assert "above joint (0.5100)" in here.loc["owm", "note"]
+@pytest.mark.parametrize(
+    ("scenario", "preset", "joint", "ours", "ours_above", "paper_above"),
+    [
+        ("cifar10-5", "paper", 0.51, 0.60, True, True),  # the paper's OWM: 0.5316
+        ("cifar10-5", "paper", 0.52, 0.55, True, False),  # one run is a ceiling with a margin
+        ("cifar10-5", "paper", 0.80, 0.60, False, False),
+        ("cifar10-5", "tenth", 0.30, 0.60, True, False),  # a reduced ceiling judges ours only
+        ("shuffled-mnist-3", "paper", 0.30, 0.60, False, False),  # no ceiling
+    ],
+)
+def test_numbers_above_joint_training_are_flagged(
+    tmp_path, config, scenario, preset, joint, ours, ours_above, paper_above
+):
+    cells = {f"table2/{scenario}/joint": [joint], f"table2/{scenario}/owm": [ours]}
+    summary = summarise(runs_with(tmp_path, config, cells, preset), config)
+    here = summary[(summary.scenario == scenario) & (summary.metric == "AA")].set_index("row")
+    owm = here.loc["owm"]
+    assert (owm.ours_above, owm.paper_above) == (ours_above, paper_above)
+    assert ("j" in owm.marks, f"above joint ({joint:.4f})" in owm.note) == (ours_above, ours_above)
+    assert math.isnan(owm.ceiling) if scenario.startswith("shuffled") else owm.ceiling == joint
     assert not here.loc["joint", "ours_above"]
     assert not summary[summary.metric == "MRR"].ours_above.any()
-    content = tables.layout(summary, config)
-    entry = content.blocks[0].lines[0].entries[3]
-    assert "j" in entry.marks
-    assert entry.paper_marks == "j"
-    assert "j" in [letter for letter, _ in content.legend]
-
-
-def test_a_single_joint_run_is_a_ceiling_with_a_margin(tmp_path, config):
-    """The paper's OWM is 0.0116 above, ours 0.03."""
-    _, here = with_joint(tmp_path, config, "cifar10-5", joint=0.52, ours=0.55)
-    assert here.loc["owm", "ours_above"]
-    assert not here.loc["owm", "paper_above"]
-
-
-def test_numbers_below_joint_training_are_not(tmp_path, config):
-    _, here = with_joint(tmp_path, config, "cifar10-5", joint=0.8, ours=0.6)
-    assert not here.loc["owm", "ours_above"]
-    assert not here.loc["owm", "paper_above"]
-
-
-def test_a_reduced_ceiling_judges_our_number_only(tmp_path, config):
-    _, here = with_joint(tmp_path, config, "cifar10-5", joint=0.3, ours=0.6, preset="tenth")
-    assert here.loc["owm", "ours_above"]
-    assert not here.loc["owm", "paper_above"]
-
-
-def test_shuffled_tasks_have_no_ceiling(tmp_path, config):
-    _, here = with_joint(tmp_path, config, "shuffled-mnist-3", joint=0.3, ours=0.6)
-    assert math.isnan(here.loc["owm", "ceiling"])
-    assert not here.loc["owm", "ours_above"]
-
-
-# --- in the tables ----------------------------------------------------------------------------
-
-
-def test_the_verdict_stands_in_every_kind_of_table(tmp_path, config):
-    store(make_record(config, CELL, accuracy=matrix(5, published(), 0.0)), tmp_path)
-    summary = summarise(collect.collect(config, "paper", tmp_path), config)
-    content = tables.layout(summary, config)
-    number = tables.number(published())
-    assert f"= *paper {number}*" in tables.to_markdown(content)
-    assert rf"= \textit{{{number}}}" in tables.to_latex(content)
-    assert "verdict" in tables.to_csv(summary).splitlines()[0].split(",")
-    assert statistics.RULE in tables.to_markdown(content)
-    assert tables.latex(statistics.RULE) in tables.to_latex(content)
+    legend = dict(tables.layout(summary, config).legend)
+    assert ("j" in legend) == (ours_above or paper_above)
