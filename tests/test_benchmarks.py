@@ -67,14 +67,6 @@ def test_a_tiny_run_gives_rows_of_the_right_form() -> None:
 # --- forms that are compared agree ----------------------------------------------------------------
 
 
-def test_fisher_of_the_definition_is_ours() -> None:
-    method = common.learner(common.resolve("ewc", "shuffled-mnist-3", fisher_images=20))
-    task = common.random_task("mnist", 20)
-    plain = baselines.plain_fisher(method.net.eval(), task.train.batch(slice(0, 20))[0])
-    for ours, theirs in zip(method.fisher(task).values(), plain, strict=True):
-        torch.testing.assert_close(20 * ours, theirs, rtol=1e-3, atol=1e-6)
-
-
 def test_ogd_off_explicit_vectors_is_ours() -> None:
     method = baselines.ogd_after("shuffled-mnist-10", 2, TINY)
     gradients = baselines.batch_gradients(

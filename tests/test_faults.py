@@ -91,6 +91,8 @@ BAD_CONFIGS = {
     "costs without default": ("jobs/costs/mnist", {}, ["jobs.costs.mnist", "default"]),
     "cost of no method": ("jobs/costs/mnist/owmm", {"images_per_second": 1, "mem_mb": 1},
                           ["jobs.costs.mnist.owmm", "did you mean 'owm'"]),
+    "cost of no variant": ("jobs/costs/mnist/eowm:broad", {"images_per_second": 1, "mem_mb": 1},
+                           ["variant 'broad' is unknown"]),
     "no seeds in a job": ("jobs/seeds_per_job", 0, ["jobs.seeds_per_job", "greater than 0"]),
 }  # fmt: skip
 

@@ -1,12 +1,6 @@
-import numpy as np
 import pytest
 
 from eowm.data import catalog, decode, standin
-
-
-@pytest.fixture(scope="module")
-def made() -> dict[str, decode.Decoded]:
-    return {name: standin.make(dataset) for name, dataset in catalog.DATASETS.items()}
 
 
 @pytest.mark.parametrize(
@@ -17,21 +11,9 @@ def made() -> dict[str, decode.Decoded]:
         ("cifar100", "531c19fae6ca740191ba97801b84ac30a0c599b0b25f5b15ed1e29a1aa68a382"),
     ],
 )
-def test_every_machine_makes_the_same_bytes(made, name, sha256):
-    """Which are learnt well, and forgotten when other classes follow."""
-    assert decode.sha256(made[name]) == sha256
-
-
-@pytest.mark.parametrize("name", catalog.DATASETS)
-def test_shapes_and_class_counts_are_those_of_the_dataset(made, name):
-    dataset, decoded = catalog.DATASETS[name], made[name]
-    assert decoded.train_images.shape == (dataset.train, *dataset.shape)
-    assert decoded.test_images.shape == (dataset.test, *dataset.shape)
-    assert decoded.train_images.dtype == decoded.test_labels.dtype == np.uint8
-    assert tuple(np.bincount(decoded.train_labels)) == dataset.train_counts
-    assert tuple(np.bincount(decoded.test_labels)) == dataset.test_counts
-
-
-def test_no_image_is_in_both_halves(made):
-    train = {image.tobytes() for image in made["mnist"].train_images}
-    assert not any(image.tobytes() in train for image in made["mnist"].test_images)
+def test_every_machine_makes_the_same_bytes(name, sha256):
+    dataset = catalog.DATASETS[name]
+    made = standin.make(dataset)
+    assert decode.sha256(made) == sha256
+    assert made.train_images.shape == (dataset.train, *dataset.shape)
+    assert made.test_images.shape == (dataset.test, *dataset.shape)

@@ -40,14 +40,11 @@ def other(files):
         process.kill()
 
 
-def test_who_holds_a_run_is_known(files, other) -> None:
+def test_the_second_waits_and_says_for_whom(files, other) -> None:
     _, record = files
     assert holds.is_running(record)
     assert holds.failure(record) is None
     assert holds.holder(record).startswith(f"process {other.pid} on {os.uname().nodename}")
-
-
-def test_the_second_waits_and_says_for_whom(files, other) -> None:
     told: list[str] = []
 
     def tell(text: str) -> None:

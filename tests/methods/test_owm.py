@@ -2,24 +2,11 @@
 
 import pytest
 import torch
+from steps import batches, network
 from torch.nn import functional as F
 
-from eowm import methods, nets
-from eowm.data import streams
+from eowm import nets
 from eowm.methods.eowm.plain import PlainEOWM
-from eowm.training.loop import seed_everything
-
-
-def batches(stream, count: int, size: int):
-    generator = torch.Generator().manual_seed(0)
-    train = stream.task(0).train
-    for _ in range(count):
-        yield train.batch(torch.randint(len(train), (size,), generator=generator))
-
-
-def network(settings, stream):
-    seed_everything(0)
-    return nets.build(settings.net, stream.image_shape, stream.classes)
 
 
 @pytest.mark.parametrize(
@@ -30,11 +17,9 @@ def network(settings, stream):
         ("cifar10-5", {"dropout": 0.0, "batch_size": 10}),  # convolutions, input side, momentum
     ],
 )
-def test_fast_owm_equals_the_published_formulation(resolve, arrays, scenario, overrides) -> None:
-    settings = resolve(scenario, "owm", **overrides)
-    stream = streams.build(settings, arrays(settings.dataset))
+def test_fast_owm_equals_the_published_formulation(learner, scenario, overrides) -> None:
+    method, stream, settings = learner(scenario, "owm", **overrides)
     plain = PlainEOWM(network(settings, stream), settings)
-    method = methods.find("owm")(network(settings, stream), settings)
     assert bool(method.by_inputs) == ("batch_size" in overrides)
     method.begin_task(stream.task(0))
     steps = 25
@@ -65,14 +50,11 @@ def test_p_is_updated_before_the_same_batch_is_projected(learner) -> None:
 
 
 @pytest.mark.parametrize("name", ["owm", "eowm"])
-def test_updates_after_project_with_what_was_known_before(resolve, arrays, name) -> None:
+def test_updates_after_project_with_what_was_known_before(learner, name) -> None:
     """The first batch is plain SGD; the second is projected by the mean of the first."""
-    settings = resolve("shuffled-mnist-3", name, norm_penalty=0.0, updates="after")
-    stream = streams.build(settings, arrays("mnist"))
-    method, twin = (
-        methods.find(name)(network(settings, stream), settings),
-        network(settings, stream),
-    )
+    changes = {"norm_penalty": 0.0, "updates": "after"}
+    method, stream, settings = learner("shuffled-mnist-3", name, **changes)
+    twin = network(settings, stream)
     (x, y), (later_x, later_y) = batches(stream, 2, 100)
     method.begin_task(stream.task(0))
     method.observe(x, y, 0.0)
@@ -89,13 +71,11 @@ def test_updates_after_project_with_what_was_known_before(resolve, arrays, name)
     assert (step @ mean).norm() < 0.1 * (full @ mean).norm()
 
 
-def test_matched_owm_scales_the_step_by_c1(resolve, arrays) -> None:
-    settings = resolve("shuffled-mnist-3", "owm:matched", norm_penalty=0.0)
-    stream = streams.build(settings, arrays("mnist"))
-    x, y = next(batches(stream, 1, 100))
+def test_matched_owm_scales_the_step_by_c1(learner) -> None:
     steps = []
-    for variant in (settings, resolve("shuffled-mnist-3", "owm", norm_penalty=0.0)):
-        method = methods.find("owm")(network(settings, stream), variant)
+    for row in ("owm:matched", "owm"):
+        method, stream, _ = learner("shuffled-mnist-3", row, norm_penalty=0.0)
+        x, y = next(batches(stream, 1, 100))
         method.begin_task(stream.task(0))
         before = method.net.fc1.weight.detach().clone()
         method.observe(x, y, 0.5)

@@ -24,11 +24,8 @@ def test_the_maximum_may_come_after_the_task_itself() -> None:
 
 
 def test_accuracy_before_a_task_is_learnt_does_not_count() -> None:
-    matrix = [[0.5, 0.9], [0.5, 0.3]]
-    assert metrics.memory_retention(matrix) == 1.0
-
-
-def test_nothing_learnt_is_nothing_retained() -> None:
+    """And where nothing is learnt, nothing is retained."""
+    assert metrics.memory_retention([[0.5, 0.9], [0.5, 0.3]]) == 1.0
     assert metrics.memory_retention([[0.0, 0.0], [0.0, 0.5]]) == 0.0
 
 

@@ -38,3 +38,11 @@ def mean_aa(cell: str) -> float:
 def test_owm_reaches_what_its_authors_report() -> None:
     """784-100-10, 10 tasks, rate 3, 35 epochs, α = 1: 95.2 % in OWM's README."""
     assert mean_aa("table2/shuffled-mnist-10/owm") == pytest.approx(0.952, abs=0.005)
+
+
+def test_a_record_survives_writing_and_reading(tmp_path) -> None:
+    record, path = records.read(FOUND[0]), tmp_path / "folder" / "seed0.json"
+    records.write(record, path)
+    assert records.read(path) == record
+    assert [p.name for p in path.parent.iterdir()] == ["seed0.json"]
+    assert '"accuracy": [\n  [0.' in path.read_text()  # a matrix looks like one

@@ -41,20 +41,20 @@ def test_overlays_win_in_the_documented_order(values: dict) -> None:
         config = parse_config(values)
         return config.resolve(config.cell("table2/cifar10-5/owm"), 0, "paper").training.epochs
 
-    values["methods"]["owm"]["families"]["cifar10"].pop("epochs")
+    owm, preset = values["methods"]["owm"], values["presets"]["paper"]
+    owm["families"]["cifar10"].pop("epochs")
     assert epochs() == values["families"]["cifar10"]["settings"]["epochs"]
-    values["methods"]["owm"]["settings"]["epochs"] = 7
-    assert epochs() == 7
-    values["methods"]["owm"]["families"]["cifar10"]["epochs"] = 8
-    assert epochs() == 8
-    values["presets"]["paper"]["families"] = {"cifar10": {"settings": {"epochs": 9}}}
-    assert epochs() == 9
-    values["presets"]["paper"]["families"]["cifar10"]["methods"] = {"owm": {"epochs": 10}}
-    assert epochs() == 10
-    values["presets"]["paper"]["families"]["cifar10"]["methods"] = {"finetune": {"epochs": 10}}
-    assert epochs() == 9
-    values["presets"]["paper"]["families"]["cifar10"]["limits"] = {"epochs": 2}
-    assert epochs() == 2
+    in_preset = preset.setdefault("families", {})["cifar10"] = {}
+    for place, key, value, expected in (
+        (owm["settings"], "epochs", 7, 7),
+        (owm["families"]["cifar10"], "epochs", 8, 8),
+        (in_preset, "settings", {"epochs": 9}, 9),
+        (in_preset, "methods", {"owm": {"epochs": 10}}, 10),
+        (in_preset, "methods", {"finetune": {"epochs": 10}}, 9),
+        (in_preset, "limits", {"epochs": 2}, 2),
+    ):
+        place[key] = value
+        assert epochs() == expected
 
 
 def test_a_variant_changes_only_what_it_names(values: dict) -> None:
@@ -90,14 +90,10 @@ def test_a_table_may_belong_to_some_presets_only(config: Config) -> None:
 
 def test_the_hash_depends_on_settings_only(config: Config) -> None:
     cell = config.cell("table2/cifar10-5/owm")
-    assert config.resolve(cell, 0, "paper").hash() == config.resolve(cell, 0, "paper").hash()
-    others = {
-        config.resolve(cell, 1, "paper").hash(),
-        config.resolve(cell, 0, "quick").hash(),
-        config.resolve(cell, 0, "paper", {"momentum": 0.5}).hash(),
-    }
-    assert config.resolve(cell, 0, "paper").hash() not in others
-    assert len(others) == 3
+    runs = [(0, "paper"), (0, "paper"), (1, "paper"), (0, "quick"), (0, "paper", {"momentum": 0.5})]
+    first, again, *others = (config.resolve(cell, *run).hash() for run in runs)
+    assert first == again
+    assert len({first, *others}) == 4
 
 
 @pytest.mark.parametrize(

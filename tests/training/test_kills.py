@@ -2,7 +2,6 @@
 a quiet run. Stops are exceptions, which is cheap; tests/workflow/test_dag_kills.py kills processes.
 """
 
-import functools
 import itertools
 
 import pytest
@@ -23,19 +22,14 @@ class PowerCut(BaseException):
     """No `except Exception` may save anything."""
 
 
-@pytest.fixture(scope="module")
-def made_up(arrays):
-    return functools.cache(arrays)
-
-
 @pytest.fixture(autouse=True)
-def _made_up_data(monkeypatch, made_up) -> None:
+def _made_up_data(monkeypatch, arrays) -> None:
     def manifest(name, *_, **__) -> store.Manifest:
         return store.Manifest(name=name, source="standin", origin="test", sha256="0" * 64,
                               comparable=False, files={}, train=600, test=10_000)  # fmt: skip
 
     monkeypatch.setattr(store, "read_manifest", manifest)
-    monkeypatch.setattr(store, "load", lambda name, *_, **__: (made_up(name), manifest(name)))
+    monkeypatch.setattr(store, "load", lambda name, *_, **__: (arrays(name), manifest(name)))
     monkeypatch.setattr(checkpoint, "WRITE_SHARE", 1e9)  # a checkpoint after every epoch
 
 

@@ -17,7 +17,7 @@ WILD, ABLATION = "table2/shuffled-mnist-3/owm:wild", "table3/shuffled-mnist-2/eo
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Project:
+def fresh(tmp_path_factory) -> Project:
     methods = yaml.safe_load((ROOT / "config.yaml").read_text())["methods"]
     methods["owm"]["variants"]["wild"] = {
         "title": "OWM <script>wild</script>", "settings": {"learning_rate": 1e30},
@@ -32,21 +32,22 @@ def project(tmp_path_factory) -> Project:
 
 
 @pytest.fixture(scope="module")
-def replicated(project):
+def project(fresh) -> Project:
     """One cell diverges, and one cannot run: its checkpoint is rubbish."""
-    project.pretend_theorems()
-    rubbish = project.checkpoint(FINETUNE)
+    fresh.pretend_theorems()
+    rubbish = fresh.checkpoint(FINETUNE)
     rubbish.parent.mkdir(parents=True)
     rubbish.write_bytes(b"rubbish")
-    return project, project.make("replicate", "PRESET=smoke")
+    fresh.replicated = fresh.make("replicate", "PRESET=smoke")
+    return fresh
 
 
 def states(text: str) -> dict[str, str]:
     return dict(re.findall(r"^ (table\S+) +(\D+) 0 .*make cell", text, re.M))
 
 
-def test_a_failed_cell_stops_no_other_and_is_told_with_its_reason(replicated) -> None:
-    project, result = replicated
+def test_a_failed_cell_stops_no_other_and_is_told_with_its_reason(project) -> None:
+    result = project.replicated
     assert result.returncode != 0
     text = project.eowm("cells", "--preset", "smoke").stdout
     found = states(text)
@@ -65,15 +66,13 @@ def test_a_failed_cell_stops_no_other_and_is_told_with_its_reason(replicated) ->
     assert "AA" in (out / "tables/table3.md").read_text()
 
 
-def test_markup_from_the_config_stays_text(replicated) -> None:
-    project, _ = replicated
+def test_markup_from_the_config_stays_text(project) -> None:
     pages = {page.stem: page.read_text() for page in project.folder.rglob("smoke/**/*.html")}
     assert not [name for name, page in pages.items() if "<script>wild" in page]
     assert "OWM &lt;script&gt;wild" in pages["table2"]
 
 
-def test_make_cell_plans_the_cell_and_what_depends_on_it(replicated) -> None:
-    project, _ = replicated
+def test_make_cell_plans_the_cell_and_what_depends_on_it(project) -> None:
     planned = jobs(project.make("cell", f"CELL={ABLATION}", "PRESET=smoke", "ARGS=-n").stdout)
     planned.pop("total")
     assert planned.keys() == {
@@ -83,8 +82,7 @@ def test_make_cell_plans_the_cell_and_what_depends_on_it(replicated) -> None:
     assert set(planned.values()) == {1}
 
 
-def test_make_cell_leaves_other_stale_cells_alone(replicated) -> None:
-    project, _ = replicated
+def test_make_cell_leaves_other_stale_cells_alone(project) -> None:
     file = project.folder / "config.yaml"
     before = file.read_text()
     config = yaml.safe_load(before)
@@ -97,9 +95,8 @@ def test_make_cell_leaves_other_stale_cells_alone(replicated) -> None:
     assert "train_table2_shuffled-mnist-3_owm" not in planned
 
 
-def test_make_cell_starts_from_the_beginning_with_the_seeds_asked_for(replicated) -> None:
+def test_make_cell_starts_from_the_beginning_with_the_seeds_asked_for(project) -> None:
     """The rubbish that stopped it is gone; a dry run did not touch it."""
-    project, _ = replicated
     arguments = ("cell", f"CELL={FINETUNE}", "PRESET=smoke", "SEEDS=0,3")
     assert project.make(*arguments, "ARGS=-n").returncode == 0
     assert project.checkpoint(FINETUNE).exists()
@@ -115,8 +112,7 @@ def test_make_cell_starts_from_the_beginning_with_the_seeds_asked_for(replicated
     assert "(2)" in table
 
 
-def test_a_selection_with_seeds_of_its_own_is_planned_alone(replicated) -> None:
-    project, _ = replicated
+def test_a_selection_with_seeds_of_its_own_is_planned_alone(project) -> None:
     choice = ("CELLS=table2/*/f* table3/*/*", "SEEDS=0-2", "PRESET=smoke", "ARGS=-n")
     planned = jobs(project.make("replicate", *choice).stdout)
     trained = {rule: n for rule, n in planned.items() if rule.startswith("train_")}
@@ -134,8 +130,7 @@ def test_a_selection_with_seeds_of_its_own_is_planned_alone(replicated) -> None:
         ("", "Which cell?"),
     ],
 )
-def test_a_misspelt_cell_is_refused_with_the_nearest(replicated, cell, word) -> None:
-    project, _ = replicated
+def test_a_misspelt_cell_is_refused_with_the_nearest(project, cell, word) -> None:
     result = project.make("cell", f"CELL={cell}", "PRESET=smoke")
     assert result.returncode != 0
     assert word in result.stdout
@@ -143,9 +138,8 @@ def test_a_misspelt_cell_is_refused_with_the_nearest(replicated, cell, word) -> 
     assert not (project.folder / "hit").exists()
 
 
-def test_several_seeds_in_one_job(replicated) -> None:
+def test_several_seeds_in_one_job(project) -> None:
     """As a setting: the same records, trained one after the other, and nothing becomes stale."""
-    project, _ = replicated
     (project.folder / "together.yaml").write_text(
         "jobs: {seeds_per_job: 2}\npresets: {smoke: {seeds: [0, 3, 4]}}\n"
     )

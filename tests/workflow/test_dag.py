@@ -18,6 +18,11 @@ from eowm.paths import CHECKOUT as ROOT
 
 
 @pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Project:
+    return Project(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="module")
 def built(project):
     result = project.snakemake()
     assert result.returncode == 0, result.stdout
