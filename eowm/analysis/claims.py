@@ -477,7 +477,7 @@ def within(results: Results, metric: str, low: float, high: float) -> Outcome:
 
 @check
 def theorem(results: Results, finding: str) -> Outcome:
-    """As `eowm.theory.measure` measured it, in notebooks/theorems.ipynb."""
+    """As `eowm.theory` measured it, in notebooks/theorems.ipynb."""
     row = results.theorems.get(finding)
     if row is None or "status" not in row:
         return Outcome(UNDECIDED, "not measured: run notebooks/theorems.ipynb")

@@ -1,4 +1,4 @@
-"""Figure 1 and the cost of Theorem 4, drawn from what `eowm.theory.measure` measured."""
+"""Figure 1 and the cost of Theorem 4, drawn from what `eowm.theory` measures."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,14 +14,15 @@ from eowm.analysis import style
 from eowm.theory import theorems
 
 if TYPE_CHECKING:  # drawing does not need torch
-    from eowm.theory import measure
+    from eowm.theory.cost import Cost
+    from eowm.theory.figure1 import Landscape, Line
 
 SGD_COLOUR = "#444444"  # darker than the reference row's grey: it stands alone here
 # The pink, blue and green areas of the paper's sketch, in Okabe and Ito's colours.
 AREAS = {"A": "#CC79A7", "B": "#56B4E9", "AB": "#009E73"}
 
 
-def figure1(panels: Sequence["measure.Landscape"], columns: int = 1) -> Figure:
+def figure1(panels: Sequence["Landscape"], columns: int = 1) -> Figure:
     """Walks of SGD, OWM and EOWM over the losses, in the plane of the three optima.
 
     Panels stand above each other in a column of a paper, or beside each other (`columns=2`).
@@ -43,7 +44,7 @@ def figure1(panels: Sequence["measure.Landscape"], columns: int = 1) -> Figure:
     return figure
 
 
-def _landscape(panel: Axes, landscape: "measure.Landscape") -> None:
+def _landscape(panel: Axes, landscape: "Landscape") -> None:
     x, y, losses, levels = landscape.x, landscape.y, landscape.losses, landscape.levels
     for top, alpha in ((levels["AB"][1], 0.14), (levels["AB"][0], 0.22)):
         low = min(losses["AB"].min(), top) - 1
@@ -69,7 +70,7 @@ def _landscape(panel: Axes, landscape: "measure.Landscape") -> None:
         axis.set_major_locator(MultipleLocator(0.5))
 
 
-def _note_outside(panel: Axes, lines: Sequence["measure.Line"]) -> None:
+def _note_outside(panel: Axes, lines: Sequence["Line"]) -> None:
     """What the plane does not show, relative to the distance from W*_A."""
     end = max(100 * line.outside[-1] for line in lines)
     most = max(100 * line.outside.max() for line in lines)
@@ -118,7 +119,7 @@ def _halo() -> list[patheffects.AbstractPathEffect]:
     return [patheffects.withStroke(linewidth=1.8, foreground="white")]
 
 
-def _legend(landscape: "measure.Landscape") -> list[Line2D | Patch]:
+def _legend(landscape: "Landscape") -> list[Line2D | Patch]:
     handles: list[Line2D | Patch] = []
     for line in landscape.lines:
         look = _end(line.method, line.c2) | _walk(line.method, line.c2)
@@ -131,7 +132,7 @@ def _legend(landscape: "measure.Landscape") -> list[Line2D | Patch]:
     return handles
 
 
-def cost_figure(cost: "measure.Cost") -> Figure:
+def cost_figure(cost: "Cost") -> Figure:
     """Theorem 4: seconds a step against the width, with the slope of each form."""
     with style.context():
         figure = Figure(figsize=(style.COLUMN_WIDTH, 2.4), layout="constrained")

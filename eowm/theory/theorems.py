@@ -1,4 +1,4 @@
-"""What `eowm.theory.measure` measured, as sentences with a verdict."""
+"""What this folder measures, as sentences with a verdict."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 if TYPE_CHECKING:  # judging does not need torch
-    from eowm.theory import measure
+    from eowm.theory import figure1, projectors
+    from eowm.theory.cost import Cost
 
 EXACT = 1e-9  # an error below this is rounding
 SAME = 0.01  # of ‖W*_B − W*_A‖: no reader of Figure 1 would see it
@@ -47,7 +48,7 @@ def summary(findings: Sequence[Finding]) -> str:
     return "\n".join(f"- {finding.claim} → **{finding.verdict}.**" for finding in findings)
 
 
-def theorem3(result: "measure.Recursion") -> Finding:
+def theorem3(result: "projectors.Recursion") -> Finding:
     worst = max(result.p, result.q_ort, result.p_eowm, result.projector)
     return Finding(
         "theorem3",
@@ -61,7 +62,7 @@ def theorem3(result: "measure.Recursion") -> Finding:
     )
 
 
-def equation10(result: "measure.QRecursion") -> Finding:
+def equation10(result: "projectors.QRecursion") -> Finding:
     """Right is what equals Eq. 4; the definition decides, not the print."""
     measured = (
         f"I − old Q_ort is off from Eq. 4 by up to {result.old:.2f}, I − new Q_ort by "
@@ -82,7 +83,7 @@ def equation10(result: "measure.QRecursion") -> Finding:
     )
 
 
-def theorem4(cost: "measure.Cost") -> Finding:
+def theorem4(cost: "Cost") -> Finding:
     """By operations: a bound is about them, and a time differs from machine to machine."""
     (published, ours), ratio = cost.counted_slopes, cost.counted_ratio
     factor, high = cost.more_outputs / cost.outputs, cost.widths[-1]
@@ -102,7 +103,7 @@ def theorem4(cost: "measure.Cost") -> Finding:
     )
 
 
-def theorem5(ranks: Sequence["measure.Rank"]) -> Finding:
+def theorem5(ranks: Sequence["projectors.Rank"]) -> Finding:
     positive = [row for row in ranks if row.c1 > 0]
     equal = sum(row.eowm == row.owm for row in positive)
     above = sum(row.eowm > row.owm for row in positive)
@@ -125,7 +126,7 @@ def theorem5(ranks: Sequence["measure.Rank"]) -> Finding:
     )
 
 
-def capacity(ranks: Sequence["measure.Rank"]) -> Finding:
+def capacity(ranks: Sequence["projectors.Rank"]) -> Finding:
     """What Theorem 5 is there for: more rank than OWM, so more learnable tasks."""
     gains = [row.eowm - row.owm for row in ranks if row.c1 > 0]
     low, high = min(gains), max(gains)
@@ -144,7 +145,7 @@ def capacity(ranks: Sequence["measure.Rank"]) -> Finding:
     )
 
 
-def order(leaks: Sequence["measure.Leak"]) -> Finding:
+def order(leaks: Sequence["projectors.Leak"]) -> Finding:
     """A leak below 1e-6 is what a small α leaves; above, the order is to blame."""
     kept = max(row.p_last for row in leaks)
     per_c2 = [row.q_last / row.c2 for row in leaks if row.c2 > 0]
@@ -165,7 +166,7 @@ def order(leaks: Sequence["measure.Leak"]) -> Finding:
     )
 
 
-def initial_beta(rows: Sequence["measure.Start"]) -> Finding:
+def initial_beta(rows: Sequence["projectors.Start"]) -> Finding:
     """β = c2 is the border, where rounding decides the sign: EXACT counts as zero."""
     ascent = [row for row in rows if row.smallest < -EXACT]
     still = [row for row in rows if abs(row.smallest) <= EXACT]
@@ -187,7 +188,7 @@ def initial_beta(rows: Sequence["measure.Start"]) -> Finding:
     )
 
 
-def mean_weight(cases: Sequence["measure.Case"]) -> Finding:
+def mean_weight(cases: Sequence["figure1.Case"]) -> Finding:
     worst = max(case.mean_weight for case in cases)
     return Finding(
         "mean-weight",
@@ -199,7 +200,7 @@ def mean_weight(cases: Sequence["measure.Case"]) -> Finding:
     )
 
 
-def caption(ends: Sequence["measure.End"], similar: bool) -> Finding:
+def caption(ends: Sequence["figure1.End"], similar: bool) -> Finding:
     """The caption of Figure 1 has two halves: where OWM goes, and that EOWM goes elsewhere."""
     frame = _frame(ends)
     here = frame[frame.case == CASES[similar]]
@@ -245,7 +246,7 @@ def _status(holds: bool) -> str:
     return HOLDS if holds else FAILS
 
 
-def end_table(ends: Sequence["measure.End"]) -> pd.DataFrame:
+def end_table(ends: Sequence["figure1.End"]) -> pd.DataFrame:
     """Mean over seeds, with the range in parentheses."""
     columns = {
         "to_b": "to W*_B",
@@ -263,7 +264,7 @@ def end_table(ends: Sequence["measure.End"]) -> pd.DataFrame:
     )
 
 
-def _frame(ends: Sequence["measure.End"]) -> pd.DataFrame:
+def _frame(ends: Sequence["figure1.End"]) -> pd.DataFrame:
     frame = pd.DataFrame([asdict(end) for end in ends])
     frame["case"] = frame.similar.map(CASES)
     return frame

@@ -10,13 +10,13 @@ from pages import external_references
 import notebooks
 from eowm import paths
 from eowm.analysis import figures, theorem_figures
-from eowm.theory import measure, theorems
+from eowm.theory import cost, figure1, projectors, theorems
 
 IDS = [
     "theorem3", "equation10", "theorem4", "theorem5", "capacity", "order", "initial-beta",
     "figure1-similar", "figure1-dissimilar", "mean-weight",
 ]  # fmt: skip
-COST = measure.Cost(
+COST = cost.Cost(
     batch=100,
     outputs=100,
     widths=(256, 512, 1024, 2048),
@@ -26,19 +26,19 @@ COST = measure.Cost(
     more_outputs=800,
     outputs_ratio=1.5,
 )
-RECURSION = measure.theorem3(size=6, steps=4)
-Q_RECURSION = measure.q_recursions(size=6, steps=4)
-RANKS = measure.theorem5()
-LEAKS = measure.leaks()
+RECURSION = projectors.theorem3(size=6, steps=4)
+Q_RECURSION = projectors.q_recursions(size=6, steps=4)
+RANKS = projectors.theorem5()
+LEAKS = projectors.leaks()
 
 
 @pytest.fixture(scope="module")
 def cases():
-    return [measure.learn(similar) for similar in (True, False)]
+    return [figure1.learn(similar) for similar in (True, False)]
 
 
 def gained(*ranks):
-    return [measure.Rank(True, 0.9, 0.1, 30, 30 + gain, 50) for gain in ranks]
+    return [projectors.Rank(True, 0.9, 0.1, 30, 30 + gain, 50) for gain in ranks]
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def gained(*ranks):
         (theorems.order(LEAKS), "fails", "true if P acts last, false for Eq. 8 taken literally"),
         (theorems.order([replace(leak, q_last=0.0) for leak in LEAKS]), "holds",
          "true in both orders"),
-        (theorems.initial_beta(measure.initial_beta(betas=(0.1, 1.0))), "fails",
+        (theorems.initial_beta(projectors.initial_beta(betas=(0.1, 1.0))), "fails",
          "refuted for small β: only the start I agrees with Eq. 4"),
-        (theorems.initial_beta(measure.initial_beta(betas=(1.0, 10.0))), "holds",
+        (theorems.initial_beta(projectors.initial_beta(betas=(1.0, 10.0))), "holds",
          "harmless in all settings tried"),
     ],
 )  # fmt: skip
@@ -75,7 +75,7 @@ def test_theorem4_is_judged_by_operations_and_tells_no_time():
 
 
 def test_the_caption_of_figure1_is_judged_by_distances(cases):
-    ends = [end for case in cases for end in measure.ends(case)]
+    ends = [end for case in cases for end in figure1.ends(case)]
     assert [theorems.caption(ends, similar).status for similar in (True, False)] == ["fails"] * 2
     as_printed = [
         replace(end, to_b=0.1, to_ab=0.5) if end.method == "owm" else replace(end, to_ab=0.1)
@@ -86,7 +86,7 @@ def test_the_caption_of_figure1_is_judged_by_distances(cases):
 
 
 def test_figure1_draws_walks_from_a_the_same_way_every_time(tmp_path, cases):
-    panels = [measure.landscape(case, points=5) for case in cases]
+    panels = [figure1.landscape(case, points=5) for case in cases]
     for panel in theorem_figures.figure1(panels).axes:
         walks = [line for line in panel.lines if len(line.get_xdata()) > 1]
         assert len(walks) == 4  # SGD, OWM and two of EOWM
