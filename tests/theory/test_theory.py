@@ -159,6 +159,19 @@ def case(request: pytest.FixtureRequest) -> figure1.Case:
     return figure1.learn(request.param)
 
 
+def test_the_gradient_is_that_of_the_loss(case: figure1.Case) -> None:
+    w = projectors.normal(5, *case.w_a.shape).requires_grad_()
+    (expected,) = torch.autograd.grad(case.a.loss(w), w)
+    everything = torch.arange(len(case.a.x))
+    assert (case.a.gradient(w.detach(), everything) - expected).abs().max() < EXACT
+
+
+def test_a_small_alpha_comes_near_the_hard_projector() -> None:
+    inputs, projector = projectors.normal(0, 6, 15), Projector(15)
+    projector.update(inputs, 1e-12)
+    assert (projector.matrix - projectors.hard_projector(inputs)).abs().max() < EXACT
+
+
 def test_the_optima_are_optima(case: figure1.Case) -> None:
     rows = torch.arange(len(case.a.x))
     of_a, of_b = case.a.gradient(case.w_a, rows), case.b.gradient(case.w_b, rows)
