@@ -281,18 +281,15 @@ def read_manifest(name: str, cache: Path) -> Manifest:
         raise DataError(_damaged(path, name)) from error
 
 
-def load(
-    name: str, cache: Path, *, allow_standin: bool = False, verify: bool = True
-) -> tuple[Arrays, Manifest]:
+def load(name: str, cache: Path, *, allow_standin: bool = False) -> tuple[Arrays, Manifest]:
     """The tensors of a prepared dataset, mapped from disk, and its manifest."""
     manifest = read_manifest(name, cache)
     if not manifest.comparable and not allow_standin:
         raise DataError(_refused(catalog.find(name), cache))
     arrays = _read_arrays(catalog.find(name), cache)
-    if verify:
-        decoded = Decoded(**{key: tensor.numpy() for key, tensor in vars(arrays).items()})
-        if decode.sha256(decoded) != manifest.sha256:
-            raise DataError(_damaged(prepared_path(name, cache), name))
+    decoded = Decoded(**{key: tensor.numpy() for key, tensor in vars(arrays).items()})
+    if decode.sha256(decoded) != manifest.sha256:
+        raise DataError(_damaged(prepared_path(name, cache), name))
     return arrays, manifest
 
 
