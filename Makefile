@@ -40,6 +40,7 @@ $(STAMP): requirements.lock pyproject.toml
 
 # A failed cell stops no other: the tables show it with its reason, and the last line fails.
 replicate: env  ## train what is missing, draw everything  [PRESET=quick] [CELLS='table2/cifar10-5/*'] [SEEDS=0-4]
+	@$(EOWM) cells "$$CELLS" --seeds "$$SEEDS" --names --preset "$$PRESET" >/dev/null
 	$(SNAKE) $(CHOICE) || { $(LOCKED); $(SNAKE) records=existing -- figures; }
 ifeq ($(DRY),)
 	@echo; $(EOWM) outputs --preset "$$PRESET"

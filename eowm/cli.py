@@ -61,14 +61,14 @@ def cells(
     """List cells: the state of their runs, seconds spent, and the command that reruns them."""
     config = load_config()
     preset = _preset(config, preset)
-    shown = select(config, preset, selection or [])
+    shown, wanted = select(config, preset, selection or []), _seeds(seeds)
     if names:
         print("\n".join(cell.name for cell in shown))
         return
 
     from eowm.jobs.status import of_cell
 
-    by_cell = {cell: of_cell(config, cell, preset, _seeds(seeds)) for cell in shown}
+    by_cell = {cell: of_cell(config, cell, preset, wanted) for cell in shown}
     if status:
         _console().print(_progress(config, preset, by_cell))
         return
@@ -454,7 +454,7 @@ def _by_state(runs: list["Run"]) -> str:
 def _console() -> Console:
     """Wide where the output is not a terminal, so that lines stay whole. No markup: configs and
     records are plain text."""
-    return Console(markup=False, width=None if sys.stdout.isatty() else 240)
+    return Console(markup=False, width=None if sys.stdout.isatty() else 1000)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ One line per run. Everything that is drawn or judged starts from this table.
 
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,14 @@ def write_json(runs: pd.DataFrame, file: Path) -> None:
 def read(file: Path) -> pd.DataFrame:
     """What `write` wrote; opens no record."""
     try:
-        return _frame(json.loads(file.read_text(encoding="utf-8")))
+        lines = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RecordError(f"{file} does not exist: run `eowm collect` first.") from None
+    except ValueError:
+        raise RecordError(f"{file} is damaged: run `eowm collect` again.") from None
+    if any(line.keys() != {*COLUMNS, *OBJECTS} for line in lines):
+        raise RecordError(f"{file} was written by another version: run `eowm collect` again.")
+    return _frame(lines)
 
 
 def load(config: Config, preset: str, root: Path | None = None) -> pd.DataFrame:
@@ -90,7 +96,8 @@ def load(config: Config, preset: str, root: Path | None = None) -> pd.DataFrame:
     root = root or paths.ROOT
     folder, file = root / paths.records(preset), collected_file(preset, root)
     if preset in config.presets and _newest(file, folder):
-        return read(file)
+        with suppress(RecordError):  # damaged, or written by another version
+            return read(file)
     return collect(config, preset, folder)
 
 
@@ -243,9 +250,9 @@ def _plain(value: Any) -> Any:
 def _newest(file: Path, folder: Path) -> bool:
     """Is the collected file newer than every record and note, the folders and config.yaml?
 
-    A record that was deleted leaves its folder newer.
+    A record that was deleted leaves its folder newer. `ctime`: a copy may keep an old `mtime`.
     """
     if not (file.is_file() and folder.is_dir()):
         return False
-    made = file.stat().st_mtime
-    return all(path.stat().st_mtime < made for path in (paths.CONFIG, folder, *folder.rglob("*")))
+    made = file.stat().st_ctime
+    return all(path.stat().st_ctime < made for path in (paths.CONFIG, folder, *folder.rglob("*")))

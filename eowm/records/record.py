@@ -132,7 +132,7 @@ def read(path: Path) -> Record:
         where = ".".join(str(part) for part in first["loc"])
         raise RecordError(
             f"{path} is not a valid record ({where or 'record'}: {first['msg']}); "
-            "delete it and run its cell again."
+            "if it should be one, run its cell again."
         ) from None
 
 

@@ -76,6 +76,8 @@ def test_load_reads_the_collected_file_until_a_record_changes(project, config, m
     with monkeypatch.context() as closed:
         closed.setattr(collect.records, "read_all", None)
         assert len(collect.load(config, "quick")) == 24
+    collect.collected_file("quick").write_text('[{"cell": "of an older version"}]')
+    assert len(collect.load(config, "quick")) == 24
     changed = make_record(config, "table2/cifar10-5/owm", 7, preset="quick")
     store(changed, project)
     assert len(collect.load(config, "quick")) == 25
