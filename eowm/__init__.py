@@ -35,7 +35,7 @@ def record(cell: str, seed: int = 0, preset: str = "paper") -> "Record":
     from eowm.settings.config import load_config
 
     name = load_config().cell(cell).name
-    return records.read(paths.ROOT / paths.record(preset, name, seed))
+    return records.read(paths.OUT / paths.record(preset, name, seed))
 
 
 def compare(first: str, second: str, metric: str = "AA", preset: str = "paper") -> "Paired":

@@ -116,12 +116,12 @@ def forget(
     from eowm.jobs import holds
 
     for name, seed in runs:
-        record = paths.ROOT / paths.record(preset, name, seed)
+        record = paths.OUT / paths.record(preset, name, seed)
         if holds.is_running(record):
             who = holds.holder(record)
             raise HoldError(f"{who} is training {name} seed {seed}; stop it or wait for it.")
     for name, seed in runs if not dry_run else ():
-        paths.forget(paths.ROOT / paths.checkpoint(preset, name, seed))
+        paths.forget(paths.OUT / paths.checkpoint(preset, name, seed))
     print(*(paths.record(preset, name, seed) for name, seed in runs))
 
 
@@ -278,7 +278,7 @@ def show(
     if file.suffix != ".json" and not file.exists():
         preset = _preset(config, preset)
         cell_name = _one_cell(config, preset, target).name
-        file = paths.ROOT / paths.record(preset, cell_name, seed)
+        file = paths.OUT / paths.record(preset, cell_name, seed)
     record = records.read(file)
     console = _console()
     cell, standin = record.cell, "" if record.data.comparable else " (stand-in data)"
@@ -314,9 +314,9 @@ def collect(preset: PresetOption = None) -> None:
 
     config = load_config()
     preset = _preset(config, preset)
-    runs = table.collect(config, preset, paths.ROOT / paths.records(preset))
+    runs = table.collect(config, preset, paths.OUT / paths.records(preset))
     written = table.write(
-        runs, paths.ROOT / paths.outputs(preset), table.collected_file(preset).parent
+        runs, paths.OUT / paths.outputs(preset), table.collected_file(preset).parent
     )
     print(f"{len(runs)} runs: {', '.join(map(str, written))}")
     for name, others in table.beside(config, preset).items():
@@ -335,7 +335,7 @@ def report(
 
     config = load_config()
     preset = _preset(config, preset)
-    folder, elsewhere = paths.ROOT / paths.outputs(preset), collect.beside(config, preset)
+    folder, elsewhere = paths.OUT / paths.outputs(preset), collect.beside(config, preset)
     print(page.write(eowm.load(preset, runs), config, preset, folder, elsewhere))
 
 
@@ -354,7 +354,7 @@ def outputs(preset: PresetOption = None) -> None:
     """List the tables, figures, notebooks, records and report of a preset."""
     folder = paths.outputs(_preset(load_config(), preset))
     for what, pattern in OUTPUTS.items():
-        files = sorted((paths.ROOT / folder).glob(pattern))
+        files = sorted((paths.OUT / folder).glob(pattern))
         if what == "records":
             print(f"{what:>10}  {folder}/records  ({len(files)} files)")
         for file in files if what != "records" else ():
@@ -403,11 +403,11 @@ def _one_cell(config: Config, preset: str, name: str) -> Cell:
 def _places(preset: str, cell: Cell, settings: RunSettings, tried: bool) -> tuple[Path, Path]:
     """Record and checkpoint of a run."""
     if tried:
-        place = paths.ROOT / paths.tried(preset, cell.name, settings.seed, settings.hash())
+        place = paths.OUT / paths.tried(preset, cell.name, settings.seed, settings.hash())
         return place, place.with_suffix(".pt")
     return (
-        paths.ROOT / paths.record(preset, cell.name, settings.seed),
-        paths.ROOT / paths.checkpoint(preset, cell.name, settings.seed),
+        paths.OUT / paths.record(preset, cell.name, settings.seed),
+        paths.OUT / paths.checkpoint(preset, cell.name, settings.seed),
     )
 
 

@@ -20,12 +20,15 @@ def find_root() -> Path:
 
 ROOT = find_root()
 CONFIG = ROOT / "config.yaml"
+# Where everything that runs write goes; the workflow sets it to its working folder.
+OUT_ROOT = "EOWM_OUT"
+OUT = Path(os.environ.get(OUT_ROOT) or ROOT).absolute()
 MERGED_CONFIG = "EOWM_CONFIG_JSON"  # environment variable: the config of a workflow's jobs, as JSON
 
 # Where prepared datasets live; one cache can serve several checkouts.
-DATA = Path(os.environ.get("EOWM_CACHE_DIR") or ROOT / "data")
+DATA = Path(os.environ.get("EOWM_CACHE_DIR") or OUT / "data")
 
-FIGURES = Path("paper_figures")  # relative to ROOT: these are names in the DAG
+FIGURES = Path("paper_figures")  # relative to OUT: these are names in the DAG
 RESULTS = Path("results")
 
 

@@ -30,6 +30,7 @@ def project(tmp_path, monkeypatch):
     """A folder with nothing but a config."""
     shutil.copy(CHECKOUT / "config.yaml", tmp_path)
     monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "OUT", tmp_path)
     monkeypatch.setattr(paths, "CONFIG", tmp_path / "config.yaml")
     monkeypatch.setattr(paths, "DATA", tmp_path / "data")
     return tmp_path

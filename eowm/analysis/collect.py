@@ -93,7 +93,7 @@ def read(file: Path) -> pd.DataFrame:
 
 def load(config: Config, preset: str, root: Path | None = None) -> pd.DataFrame:
     """The collected runs of a preset, or the records themselves where one of them is newer."""
-    root = root or paths.ROOT
+    root = root or paths.OUT
     folder, file = root / paths.records(preset), collected_file(preset, root)
     if preset in config.presets and _newest(file, folder):
         with suppress(RecordError):  # damaged, or written by another version
@@ -107,7 +107,7 @@ def beside(config: Config, preset: str) -> dict[str, pd.DataFrame]:
 
 
 def collected_file(preset: str, root: Path | None = None) -> Path:
-    return (root or paths.ROOT) / paths.RESULTS / preset / "runs.json"
+    return (root or paths.OUT) / paths.RESULTS / preset / "runs.json"
 
 
 def accuracy_so_far(runs: pd.DataFrame) -> pd.DataFrame:

@@ -29,7 +29,7 @@ class Run:
 def of_cell(config: Config, cell: Cell, preset: str, seeds: tuple[int, ...] = ()) -> list[Run]:
     """Of these seeds; else of the preset's, and of others that have run."""
     if not seeds:
-        folder = (paths.ROOT / paths.record(preset, cell.name, 0)).parent
+        folder = (paths.OUT / paths.record(preset, cell.name, 0)).parent
         have_run = {
             int(file.stem.removeprefix("seed"))
             for file in folder.glob("seed*.*")
@@ -52,7 +52,7 @@ def is_current(config: Config, record: records.Record) -> bool:
 
 
 def of_run(config: Config, cell: Cell, seed: int, preset: str) -> Run:
-    path = paths.ROOT / paths.record(preset, cell.name, seed)
+    path = paths.OUT / paths.record(preset, cell.name, seed)
     if holds.is_running(path):
         return Run(cell, seed, "running", holds.holder(path))
     if not path.exists():

@@ -65,7 +65,7 @@ def test_the_collected_file_holds_everything(tmp_path, config):
 
 @pytest.fixture
 def project(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "OUT", tmp_path)
     folder = tmp_path / paths.records("quick")
     fill(folder, config, "quick")
     return folder
