@@ -13,15 +13,21 @@ RUN     := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=
 ARGS    ?=
 BENCH   ?= python
 DRY     := $(filter -n --dry-run,$(ARGS))
+# Another folder for all that runs write (records, checkpoints, logs, figures, data).
+OUT     ?= $(EOWM_OUT)
+EOWM_OUT = $(OUT)
 # What a user writes reaches recipes through the environment: the shell never runs it.
-export PRESET CELL CELLS SEEDS
-SNAKE   := $(RUN) snakemake --workflow-profile profiles/$(PROFILE) $(ARGS) --config "preset=$$PRESET"
+export PRESET CELL CELLS SEEDS EOWM_OUT
+# In a terminal: a bar for all, the running cells, the time left. Plain lines go to its log file.
+LIVE    := $(shell [ -t 2 ] && echo --logger cells)
+SNAKE   := $(RUN)workflow/logger snakemake --workflow-profile profiles/$(PROFILE) $(LIVE) $(ARGS) \
+           $(if $(OUT),--directory "$$EOWM_OUT") --config "preset=$$PRESET"
 CHOICE  := $(if $(CELLS),"records=$$CELLS") $(if $(SEEDS),"run_seeds=$$SEEDS")
 EOWM    := $(RUN) python -m eowm
 
 # Snakemake's own lock outlives a kill -9; training has its own, which does not.
-LOCKED  := if ls .snakemake/locks/* >/dev/null 2>&1; then echo "This folder is locked: another \
-Snakemake works here, or one was killed; in that case run: make unlock"; exit 1; fi
+LOCKED  := if ls "$${EOWM_OUT:-.}"/.snakemake/locks/* >/dev/null 2>&1; then echo "This folder is locked: \
+another Snakemake works here, or one was killed; in that case run: make unlock"; exit 1; fi
 
 .DEFAULT_GOAL := help
 .PHONY: help env replicate cell cells figures test test-all bench lint lock unlock clean
@@ -38,13 +44,14 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[workflow,dev]'
 	@touch $@
 
-# A failed cell stops no other: the tables show it with its reason, and the last line fails.
-replicate: env  ## train what is missing, draw everything  [PRESET=quick] [CELLS='table2/cifar10-5/*'] [SEEDS=0-4]
+# A failed cell stops no other: the tables show it with its reason, and the last line fails. So it
+# does where a run differs from the published one.
+replicate: env  ## train what is missing, draw everything  [PRESET=paper] [CELLS='table2/cifar10-5/*'] [SEEDS=0-4] [OUT=folder]
 	@$(EOWM) cells "$$CELLS" --seeds "$$SEEDS" --names --preset "$$PRESET" >/dev/null
 	$(SNAKE) $(CHOICE) || { $(LOCKED); $(SNAKE) records=existing -- figures; }
 ifeq ($(DRY),)
-	@echo; $(EOWM) outputs --preset "$$PRESET"
-	@echo; $(EOWM) cells "$$CELLS" --seeds "$$SEEDS" --check --preset "$$PRESET"
+	@echo; $(EOWM) cells "$$CELLS" --seeds "$$SEEDS" --check --preset "$$PRESET"; done=$$?; \
+	    echo; $(EOWM) outcome --preset "$$PRESET" && exit $$done
 endif
 
 cell: env  ## train cells again from the start and redraw: CELL=table2/cifar10-5/eowm [SEEDS=0-4]
@@ -58,7 +65,7 @@ cells: env  ## list all cells: state, seconds, command
 
 figures: env  ## draw tables, figures and report from existing records; train nothing
 	$(SNAKE) records=existing -- figures || { $(LOCKED); exit 1; }
-	@$(EOWM) outputs --preset "$$PRESET"
+	@$(EOWM) outcome --preset "$$PRESET"
 ifeq ($(PRESET),paper)
 	@$(EOWM) findings
 endif

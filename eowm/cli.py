@@ -18,6 +18,8 @@ from eowm.settings.config import Config, load_config, parse_overrides
 from eowm.settings.run import Precision, RunSettings
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from eowm.jobs.status import Run
 
 app = typer.Typer(
@@ -28,14 +30,6 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Fetch and check datasets.", no_args_is_help=True)
 app.add_typer(data, name="data")
-
-OUTPUTS = {
-    "report": "report/index.html",
-    "tables": "tables/*",
-    "figures": "figures/*",
-    "notebooks": "notebooks/*.html",
-    "records": "records/**/seed*.json",
-}
 
 SELECTION = "Cells, e.g. table2/cifar10-5/owm, or several: 'table2/cifar10-5/*'."
 SelectionArgument = Annotated[list[str] | None, typer.Argument(help=SELECTION)]
@@ -350,15 +344,28 @@ def findings() -> None:
 
 
 @app.command()
-def outputs(preset: PresetOption = None) -> None:
-    """List the tables, figures, notebooks, records and report of a preset."""
-    folder = paths.outputs(_preset(load_config(), preset))
-    for what, pattern in OUTPUTS.items():
-        files = sorted((paths.OUT / folder).glob(pattern))
-        if what == "records":
-            print(f"{what:>10}  {folder}/records  ({len(files)} files)")
-        for file in files if what != "records" else ():
-            print(f"{what:>10}  {file.relative_to(paths.ROOT)}")
+def outcome(preset: PresetOption = None) -> None:
+    """Show whether this machine agrees with the published records, the verdict and the report.
+
+    Exit code 1 if a run differs from the published one by more than the scatter of machines.
+    """
+    from eowm.analysis import agreement, findings
+
+    config = load_config()
+    preset = _preset(config, preset)
+    found = agreement.of_preset(config, preset)
+    if len(found):
+        _console().print(_agreement(found))
+        print(agreement.sentence(found), agreement.RULE, "", sep="\n")
+        for label, sentence in findings.verdict(config):
+            print(f"{label}: {sentence}")
+        print()
+    folder = paths.OUT / paths.outputs(preset)
+    for name in ("report/index.html", "tables", "figures", "notebooks", "records"):
+        if (folder / name).exists():
+            print(f"{name.partition('/')[0]:>10}  {_from_here(folder / name)}")
+    if agreement.disagrees(found):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -441,6 +448,24 @@ def _progress(config: Config, preset: str, by_cell: dict[Cell, list["Run"]]) -> 
             ", ".join(sorted({run.commit[:7] for run in runs if run.commit})) if place else "",
         )
     return table
+
+
+def _agreement(found: "pd.DataFrame") -> Table:
+    """AA of each run; MRR only where it is not as published."""
+    table = Table("cell", "seed", "metric", "paper", "published", "here", "allowed ±", "outcome",
+                  box=None)  # fmt: skip
+    expected = found.outcome.isin(("identical", "within scatter"))
+    for line in found[(found.metric == "AA") | ~expected].itertuples():
+        numbers = (line.paper, line.published, line.here, line.allowed)
+        shown = ("–" if number != number else f"{number:.4f}" for number in numbers)
+        table.add_row(line.cell, str(line.seed), line.metric, *shown, line.outcome)
+    return table
+
+
+def _from_here(path: Path) -> Path:
+    """As a user in this folder would write it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _by_state(runs: list["Run"]) -> str:

@@ -18,11 +18,12 @@ def find_root() -> Path:
     return CHECKOUT
 
 
-ROOT = find_root()
-CONFIG = ROOT / "config.yaml"
-# Where everything that runs write goes; the workflow sets it to its working folder.
+# Environment variable: the folder for all that runs write. The workflow sets it to its working
+# folder, which then says nothing about where the project is.
 OUT_ROOT = "EOWM_OUT"
+ROOT = CHECKOUT if os.environ.get(OUT_ROOT) else find_root()
 OUT = Path(os.environ.get(OUT_ROOT) or ROOT).absolute()
+CONFIG = ROOT / "config.yaml"
 MERGED_CONFIG = "EOWM_CONFIG_JSON"  # environment variable: the config of a workflow's jobs, as JSON
 
 # Where prepared datasets live; one cache can serve several checkouts.

@@ -21,6 +21,7 @@ from eowm.settings.cells import Cell
 from eowm.settings.config import Config
 
 COMPLETE, NOT_RUN = "complete", "not run"  # status of a run; a failed one has `failed: why`
+HERE, PUBLISHED = "here", "published"  # origin of a run, in a preset whose rest is published
 # Of a net that chooses among the classes of an image's own task.
 TASK_KNOWN = {"AA": "AA_task_known", "MRR": "MRR_task_known"}
 METRICS = ("AA", "MRR", "BWT", "FM", "plasticity", *TASK_KNOWN.values())
@@ -30,7 +31,7 @@ COLUMNS = [  # of results.csv
     "train_seconds", "eval_seconds", "images_per_second", "peak_memory_bytes",
     "estimated_core_hours", "estimated_gpu_hours", "dataset", "data_source", "sha256",
     "comparable", "budget", "standin", "stale", "selection", "precision", "in_grid",
-    "settings_hash", "commit", "python", "torch", "device", "threads", "machine", "path",
+    "origin", "settings_hash", "commit", "python", "torch", "device", "threads", "machine", "path",
 ]  # fmt: skip
 OBJECTS = ["accuracy", "task_known", "best_epoch_accuracy", "curves", "settings"]
 FLAGS = ["comparable", "standin", "stale", "in_grid"]
@@ -43,10 +44,27 @@ NUMBERS = [
 def collect(config: Config, preset: str, folder: Path) -> pd.DataFrame:
     """Every run of the preset's grid, also those without a record, and every record in `folder`.
 
-    A record that is not what its place says is refused: it would count for another cell.
+    In a preset with a `rest`, a cell without a run in `folder` is that of the published records.
     """
     if preset not in config.presets:
         raise ConfigError(f"preset '{preset}' is unknown{nearest(preset, config.presets)}.")
+    lines = _lines(config, preset, folder)
+    rest = config.presets[preset].rest
+    if rest is None:
+        return _frame(lines)
+    here = {line["cell"] for line in lines if line["status"] != NOT_RUN}
+    trained = [line | {"origin": HERE} for line in lines if line["cell"] in here]
+    others = [
+        line | {"origin": PUBLISHED, "preset": preset}
+        for line in _lines(config, rest, published_folder(rest))
+        if line["cell"] not in here
+    ]
+    order = {cell.name: number for number, cell in enumerate(config.cells(preset))}
+    return _frame(sorted([*trained, *others], key=lambda line: order.get(line["cell"], len(order))))
+
+
+def _lines(config: Config, preset: str, folder: Path) -> list[dict[str, Any]]:
+    """A record that is not what its place says is refused: it would count for another cell."""
     grid = {cell.name: cell for cell in config.cells(preset)}
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for path, record in records.read_all(folder):
@@ -58,7 +76,12 @@ def collect(config: Config, preset: str, folder: Path) -> pd.DataFrame:
         for seed in config.seeds(cell, preset):
             known = found.pop((name, seed), None)
             lines.append(known or _missing(cell, seed, config, preset, folder))
-    return _frame([*lines, *found.values()])
+    return [*lines, *found.values()]
+
+
+def published_folder(preset: str) -> Path:
+    """The records that came with the project, wherever this run writes its own."""
+    return paths.ROOT / paths.records(preset)
 
 
 def write(runs: pd.DataFrame, folder: Path, json_folder: Path | None = None) -> tuple[Path, Path]:
@@ -95,7 +118,7 @@ def load(config: Config, preset: str, root: Path | None = None) -> pd.DataFrame:
     """The collected runs of a preset, or the records themselves where one of them is newer."""
     root = root or paths.OUT
     folder, file = root / paths.records(preset), collected_file(preset, root)
-    if preset in config.presets and _newest(file, folder):
+    if preset in config.presets and _newest(file, _folders(config, preset, folder)):
         with suppress(RecordError):  # damaged, or written by another version
             return read(file)
     return collect(config, preset, folder)
@@ -103,7 +126,8 @@ def load(config: Config, preset: str, root: Path | None = None) -> pd.DataFrame:
 
 def beside(config: Config, preset: str) -> dict[str, pd.DataFrame]:
     """By preset: the runs of `config.presets_beside`, which alone run some tables."""
-    return {name: load(config, name) for name in config.presets_beside(preset)}
+    root = paths.ROOT if config.presets[preset].rest else paths.OUT
+    return {name: load(config, name, root) for name in config.presets_beside(preset)}
 
 
 def collected_file(preset: str, root: Path | None = None) -> Path:
@@ -247,12 +271,19 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _newest(file: Path, folder: Path) -> bool:
+def _folders(config: Config, preset: str, own: Path) -> list[Path]:
+    """Where the records of a preset's table of runs are."""
+    rest = config.presets[preset].rest
+    return [own] if rest is None else [own, published_folder(rest)]
+
+
+def _newest(file: Path, folders: list[Path]) -> bool:
     """Is the collected file newer than every record and note, the folders and config.yaml?
 
     A record that was deleted leaves its folder newer. `ctime`: a copy may keep an old `mtime`.
     """
-    if not (file.is_file() and folder.is_dir()):
+    if not (file.is_file() and all(folder.is_dir() for folder in folders)):
         return False
     made = file.stat().st_ctime
-    return all(path.stat().st_ctime < made for path in (paths.CONFIG, folder, *folder.rglob("*")))
+    read = [paths.CONFIG, *folders, *(path for folder in folders for path in folder.rglob("*"))]
+    return all(path.stat().st_ctime < made for path in read)

@@ -190,7 +190,7 @@ def notes(cells: pd.DataFrame, config: Config) -> list[str]:
         # A curve over fewer seeds than planned was run; the tables give its number of runs.
         rows = (marked[marked.n == 0] if mark.name == NOT_RUN else marked).row
         if len(rows):
-            everyone = len(rows) == len(cells[cells.n > 0]) and mark.letter in "rstb"
+            everyone = len(rows) == len(cells[cells.n > 0]) and mark.letter in "rstbhp"
             written.append(mark.name if everyone else f"{mark.name}: {_names(rows, cells, config)}")
     if all(cells.n == 0):
         written = [note.partition(":")[0] for note in written]

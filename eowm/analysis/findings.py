@@ -1,8 +1,10 @@
 """docs/findings.md and the README's result: prose written by hand, numbers filled in from records.
 
-The templates are docs/findings.md.j2 and docs/readme-result.md.j2; `Numbers` is what they may call.
+The templates are docs/findings.md.j2, docs/readme-result.md.j2 and docs/verdict.md.j2; `Numbers` is
+what they may call.
 """
 
+from collections.abc import Callable
 from functools import cache, partialmethod
 from pathlib import Path
 
@@ -21,17 +23,30 @@ SUPERSCRIPTS = dict(zip("rstbjf", "ʳˢᵗᵇʲᶠ", strict=True))  # of the mar
 
 def render(config: Config, root: Path = paths.ROOT) -> dict[Path, str]:
     """The pages that `eowm findings` writes, by their paths."""
-    docs = root / "docs"
+    fill = _filler(config, root)
+    readme = root / "README.md"
+    return {
+        root / "docs/findings.md": fill("findings.md.j2") + "\n",
+        readme: _insert(fill("readme-result.md.j2"), readme.read_text(encoding="utf-8")),
+    }
+
+
+def verdict(config: Config, root: Path = paths.ROOT) -> list[tuple[str, str]]:
+    """What the published records say, in a few lines: (`Replicates`, its sentence) and others."""
+    points = _filler(config, root)("verdict.md.j2").split("- **")[1:]
+    parts = (" ".join(point.split()).partition(":** ") for point in points)
+    return [(label, sentence) for label, _, sentence in parts]
+
+
+def _filler(config: Config, root: Path) -> Callable[[str], str]:
+    """Fills in a template of docs/."""
     templates = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(docs), undefined=jinja2.StrictUndefined, trim_blocks=True,
-        autoescape=False,  # noqa: S701 it is Markdown
+        loader=jinja2.FileSystemLoader(root / "docs"), undefined=jinja2.StrictUndefined,
+        trim_blocks=True, autoescape=False,  # noqa: S701 it is Markdown
     )  # fmt: skip
     numbers = Numbers(config, root)
     offered = {name: getattr(numbers, name) for name in dir(numbers) if not name.startswith("_")}
-    page = templates.get_template("findings.md.j2").render(offered) + "\n"
-    result = templates.get_template("readme-result.md.j2").render(offered)
-    readme = root / "README.md"
-    return {docs / "findings.md": page, readme: _insert(result, readme.read_text(encoding="utf-8"))}
+    return lambda name: templates.get_template(name).render(offered)
 
 
 def _insert(result: str, readme: str) -> str:

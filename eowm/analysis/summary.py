@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from eowm import paper
-from eowm.analysis.collect import COMPLETE, METRICS, NOT_RUN
+from eowm.analysis.collect import COMPLETE, HERE, METRICS, NOT_RUN, PUBLISHED
 from eowm.analysis.statistics import NEAR, mean, t_interval, verdict
 from eowm.settings.config import Config
 
@@ -31,6 +31,8 @@ class Mark:
 
 
 MARKS = (
+    Mark("h", "trained here", "trained on this machine"),
+    Mark("p", PUBLISHED, "from the published records, not trained on this machine"),
     Mark("r", "reduced budget", "fewer epochs or images than in the paper, so not comparable"),
     Mark("s", "stand-in data", "synthetic images in place of the dataset, so not comparable"),
     Mark("o", "stale settings", "run with other settings than config.yaml has now"),
@@ -45,12 +47,14 @@ LETTER = {mark.name: mark.letter for mark in MARKS}
 
 
 def summarise(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
-    """Mean, n and 95 % t-interval over seeds, beside the paper's value, with what limits it."""
-    published = _published()
+    """Mean, n and 95 % t-interval over seeds, with what limits it; at the paper's budget beside
+    the paper's value: what a smaller budget gives has nothing to do with it."""
+    published = published_numbers()
     lines = []
     for (table, scenario, row), of_cell in runs.groupby(["table", "scenario", "row"], sort=False):
         first = of_cell.iloc[0]
         in_paper = table in config.tables and row in config.tables[table].methods
+        in_paper &= config.presets[first.preset].budget == "paper"
         for metric in METRICS:
             counted = of_cell[of_cell[metric].notna()]
             centre, (low, high) = (
@@ -121,6 +125,8 @@ def _notes(runs: pd.DataFrame, metric: str) -> Iterator[tuple[str, str]]:
     done = runs[runs.status == COMPLETE]
     counted = done[done[metric].notna()]
     notable = {
+        "trained here": counted.origin == HERE,
+        PUBLISHED: counted.origin == PUBLISHED,
         "test-selected": counted.selection == "test-oracle",
         "bfloat16": counted.precision != "float32",
     }
@@ -157,7 +163,7 @@ def _of(applies: pd.Series) -> str:
     return "" if applies.all() else f" ({int(applies.sum())} of {len(applies)} runs)"
 
 
-def _published() -> dict[tuple[str, str, str, str], float]:
+def published_numbers() -> dict[tuple[str, str, str, str], float]:
     """The paper's values by table, metric, row and scenario."""
     table2 = {
         ("table2", line.metric, line.method, line.scenario): line.value

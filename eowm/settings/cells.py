@@ -42,20 +42,26 @@ class Cell:
         patterns, parts = pattern.split("/"), (self.table, self.scenario, self.row)
         return len(patterns) <= len(parts) and all(map(fnmatchcase, parts, patterns))
 
+    def is_in(self, selection: str) -> bool:
+        """Does a selection name this cell? `!` leaves out: `table2 !table2/*/pgma`."""
+        wanted, left_out = _words(selection)
+        return any(map(self.matches, wanted)) and not any(map(self.matches, left_out))
+
 
 def select(
     config: "Config", preset: str, patterns: str | Iterable[str], outside: bool = False
 ) -> list[Cell]:
-    """The cells of a preset's grid that match, in its order; none: the whole grid.
+    """The cells of a preset's grid that match, in its order; none: those that the preset trains.
 
-    `table2/cifar10-5/*` is a column, `table2/*/owm` a row; spaces separate patterns. A run that
-    no table shows is spelt out: `other/shuffled-mnist-3/pgma`. With `outside`, so is any cell that
-    is not in the grid.
+    `table2/cifar10-5/*` is a column, `table2/*/owm` a row; spaces separate patterns, `!` leaves
+    cells out. A run that no table shows is spelt out: `other/shuffled-mnist-3/pgma`. With
+    `outside`, so is any cell that is not in the grid.
     """
-    words = patterns.split() if isinstance(patterns, str) else " ".join(patterns).split()
+    text = patterns if isinstance(patterns, str) else " ".join(patterns)
+    wanted, left_out = _words(text if text.strip() else config.presets[preset].cells)
     found: set[Cell] = set()
     grid = list(config.cells(preset))
-    for word in words or ["*"]:
+    for word in [*wanted, *left_out]:
         if word.startswith(f"{OTHER}/"):
             matched = [config.cell(word)]
         else:
@@ -65,7 +71,15 @@ def select(
         if not matched:
             _refuse(config, preset, word)
         found.update(matched)
+    found = {cell for cell in found if not any(map(cell.matches, left_out))}
     return [cell for cell in grid if cell in found] + sorted(found.difference(grid))
+
+
+def _words(selection: str) -> tuple[list[str], list[str]]:
+    """Patterns of the cells that are meant, and of those that are left out."""
+    words = selection.split()
+    left_out = [word[1:] for word in words if word.startswith("!")]
+    return [word for word in words if not word.startswith("!")] or ["*"], left_out
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from eowm import paths
 from eowm.errors import ConfigError, nearest
-from eowm.settings.cells import OTHER, Cell, parse_seeds
+from eowm.settings.cells import OTHER, Cell, parse_seeds, select
 from eowm.settings.options import Strict, known_methods, options_of, use_file
 from eowm.settings.overlay import Overlay, overlay_model
 from eowm.settings.run import (
@@ -31,8 +31,22 @@ def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
+def _listed(seeds: Any) -> Any:
+    """`0-4` as a list."""
+    return parse_seeds(seeds) if isinstance(seeds, str) else seeds
+
+
+def _by_cells(seeds: Any) -> Any:
+    if isinstance(seeds, Mapping) and "*" not in seeds:
+        raise ValueError("give the seeds of all other cells, too, as '*'")
+    return seeds if isinstance(seeds, Mapping) else {"*": seeds}
+
+
 Seeds = Annotated[
-    tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1), AfterValidator(_different)
+    tuple[Annotated[int, Field(ge=0)], ...],
+    Field(min_length=1),
+    BeforeValidator(_listed),
+    AfterValidator(_different),
 ]
 
 
@@ -123,7 +137,6 @@ class Table(Strict):
     scenarios: tuple[str, ...] = Field(description="columns")
     methods: tuple[str, ...] = Field(description="rows of the paper, `method` or `method:variant`")
     references: tuple[str, ...] = Field((), description="rows that the paper does not have")
-    seeds: dict[str, Seeds] = Field({}, description="by preset, where not the preset's own")
     presets: tuple[str, ...] | None = Field(None, description="that run it; null: all of them")
 
 
@@ -134,12 +147,19 @@ class PresetFamily(Strict):
 
 
 class Preset(Strict):
-    """A budget for the whole grid."""
+    """A budget, and the cells that are trained with it."""
 
     description: str = Field(description="one line for the help text")
     budget: Budget = Field(description="`reduced` numbers are never compared with the paper's")
     standin: bool = Field(description="may synthetic data stand in for a missing dataset?")
-    seeds: Seeds = Field(description="one run per seed")
+    seeds: Annotated[dict[str, Seeds], BeforeValidator(_by_cells)] = Field(
+        description="one run per seed: a list or 0-4; or by selections of cells, of which the last "
+        "that matches a cell counts"
+    )
+    cells: str = Field("*", description="selection of the cells that it trains")
+    rest: str | None = Field(
+        None, description="preset whose published records stand for the cells not trained"
+    )
     families: dict[str, PresetFamily] = Field({}, description="limits by family")
 
 
@@ -149,8 +169,8 @@ class Config(Strict):
     preset: str = Field("quick", description="smoke, quick, tenth or paper")
     records: str = Field(
         "all",
-        description="all: train what is missing; existing: train nothing; a selection such as "
-        "table2/cifar10-5/*: train what is missing of it. Records at hand are always drawn",
+        description="all: train what is missing of the preset's cells; existing: train nothing; a "
+        "selection such as table2/cifar10-5/*: of these cells. Records at hand are always drawn",
     )
     run_seeds: Annotated[str, BeforeValidator(str)] = Field(
         "", description="seeds such as 0-4 of the cells that `records` selects; else the preset's"
@@ -188,9 +208,9 @@ class Config(Strict):
                 _known(family, self.families, where)
                 for method_name in shrink.methods:
                     _known(method_name, self.methods, f"{where}.methods.{method_name}")
+            if preset.rest is not None:
+                _known(preset.rest, self.presets, f"presets.{name}.rest")
         for name, table in self.tables.items():
-            for preset_name in table.seeds:
-                _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
             for preset_name in table.presets or ():
                 _known(preset_name, self.presets, f"tables.{name}.presets")
         for name, method in self.methods.items():
@@ -210,6 +230,9 @@ class Config(Strict):
         for cell in self.cells():
             for name in self.presets:
                 self.resolve(cell, seed=0, preset=name)
+        for name, preset in self.presets.items():
+            for selection in (preset.cells, *preset.seeds):
+                select(self, name, selection)
         return self
 
     def _check_overlays(self, method: str, where: str, variant: Variant) -> None:
@@ -220,9 +243,10 @@ class Config(Strict):
             _merge(method, [(f"{where}.families.{family}", overlay)])
 
     def cells(self, preset: str | None = None) -> Iterator[Cell]:
-        """Every cell of every table (that the preset runs), in the paper's order."""
+        """Every cell of every table (that the preset has), in the paper's order."""
+        name = None if preset is None else self.presets[preset].rest or preset
         for table, grid in self.tables.items():
-            if preset is not None and grid.presets is not None and preset not in grid.presets:
+            if name is not None and grid.presets is not None and name not in grid.presets:
                 continue
             for row in (*grid.methods, *grid.references):
                 for scenario in grid.scenarios:
@@ -243,17 +267,17 @@ class Config(Strict):
         return Cell(table, scenario, method, variant or None)
 
     def seeds(self, cell: Cell, preset: str) -> tuple[int, ...]:
-        """Those of the preset, unless the table or the user asks for others."""
-        if self.run_seeds and self.trains(cell):
+        """Those of the preset, unless the user asks for others."""
+        if self.run_seeds and self.trains(cell, preset):
             return parse_seeds(self.run_seeds)
-        of_table = self.tables[cell.table].seeds if cell.table in self.tables else {}
-        return of_table.get(preset, self.presets[preset].seeds)
+        of_cell = [seeds for which, seeds in self.presets[preset].seeds.items() if cell.is_in(which)]
+        return of_cell[-1]
 
-    def trains(self, cell: Cell) -> bool:
+    def trains(self, cell: Cell, preset: str) -> bool:
         """Does `records` ask for runs of this cell?"""
-        if self.records in ("all", "existing"):
-            return self.records == "all"
-        return any(cell.matches(pattern) for pattern in self.records.split())
+        if self.records == "existing":
+            return False
+        return cell.is_in(self.presets[preset].cells if self.records == "all" else self.records)
 
     def presets_beside(self, preset: str) -> list[str]:
         """Presets that alone run some tables; their runs are shown beside the paper's budget.
@@ -262,8 +286,9 @@ class Config(Strict):
         """
         if self.presets[preset].budget != "paper":
             return []
+        own = self.presets[preset].rest or preset
         of_tables = [table.presets or () for table in self.tables.values()]
-        return sorted({name for names in of_tables if preset not in names for name in names})
+        return sorted({name for names in of_tables if own not in names for name in names})
 
     def scenarios(self) -> list[str]:
         return [f"{name}-{n}" for name, family in self.families.items() for n in family.tasks]

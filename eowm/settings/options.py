@@ -88,6 +88,8 @@ def _find(name: str) -> Path | None:
     if name in _OUTSIDE:
         return _OUTSIDE[name]
     stem = name.replace("-", "_")
+    if not stem.isidentifier():  # a record may say anything: never a path
+        return None
     places = (FOLDER / stem / "__init__.py", FOLDER / f"{stem}.py")
     return next((path for path in places if path.is_file()), None)
 

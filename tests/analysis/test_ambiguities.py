@@ -67,7 +67,7 @@ def test_cifar_is_read_from_the_reduced_preset_and_says_so(tmp_path, whole):
     variant, default = "sensitivity-cifar10/cifar10-5/eowm:rate-0.02", "table2/cifar10-5/eowm"
     runs = runs_with(tmp_path / "paper", whole, {default: [0.9]})
     reduced = runs_with(tmp_path / "tenth", whole, {variant: [0.5], default: [0.4]}, "tenth")
-    assert (whole.presets_beside("quick"), whole.presets_beside("paper")) == ([], ["tenth"])
+    assert (whole.presets_beside("smoke"), whole.presets_beside("paper")) == ([], ["tenth"])
     elsewhere = {"tenth": reduced}
     measured = {f.variant: f for f in ambiguities.measure(runs, whole, entry(34), elsewhere)}
     assert measured[variant].differences[0].mean == pytest.approx(0.1)

@@ -78,7 +78,7 @@ def test_every_cell_of_the_grid_appears_without_any_record(tmp_path, config):
         (3, {"overrides": {"selection": "test-oracle"}}, "ot", "stale settings; test-selected",
          False),
         (3, {"overrides": {"precision": "bfloat16"}}, "b", "bfloat16", True),
-        (1, {"preset": "quick", "source": "standin"}, "rs", "reduced budget; stand-in data", False),
+        (1, {"preset": "smoke", "source": "standin"}, "rs", "reduced budget; stand-in data", False),
     ],
 )  # fmt: skip
 def test_what_limits_a_number_is_noted(tmp_path, config, seeds, how, marks, note, comparable):
@@ -124,7 +124,7 @@ def test_a_record_outside_the_grid_is_kept_apart(tmp_path, config):
 
 @pytest.mark.parametrize(
     ("preset", "place", "words"),
-    [("quick", "seed0", "is a record of preset 'quick'"), ("paper", "seed1", "it belongs in")],
+    [("smoke", "seed0", "is a record of preset 'quick'"), ("paper", "seed1", "it belongs in")],
 )
 def test_a_record_in_a_wrong_place_is_refused_by_name(tmp_path, config, preset, place, words):
     path = store(make_record(config, CELL, preset=preset), tmp_path)
@@ -185,10 +185,10 @@ def test_curves_follow_the_matrix(tmp_path, config):
 
 
 def test_changing_one_record_changes_only_its_cell(tmp_path, config):
-    fill(tmp_path, config, "quick")
-    before = summarise(runs_of(tmp_path, config, "quick"), config)
-    store(make_record(config, CELL, preset="quick", accuracy=matrix(5, 0.123, 0.0)), tmp_path)
-    after = summarise(runs_of(tmp_path, config, "quick"), config)
+    fill(tmp_path, config, "smoke")
+    before = summarise(runs_of(tmp_path, config, "smoke"), config)
+    store(make_record(config, CELL, preset="smoke", accuracy=matrix(5, 0.123, 0.0)), tmp_path)
+    after = summarise(runs_of(tmp_path, config, "smoke"), config)
     changed = before["mean"].ne(after["mean"]) & before["mean"].notna()
     assert set(zip(after[changed].scenario, after[changed].row, strict=True)) == {
         ("cifar10-5", "owm")

@@ -74,8 +74,8 @@ def test_every_cell_has_its_number_or_a_dash(tmp_path, config):
 
 
 def test_growth_with_the_number_of_tasks_and_its_limits(tmp_path, config):
-    fill(tmp_path, config, "quick", source="standin")
-    runs = collect.collect(config, "quick", tmp_path)
+    fill(tmp_path, config, "smoke", source="standin")
+    runs = collect.collect(config, "smoke", tmp_path)
     note = cost.cells_figure(runs, config).get_supxlabel()
     assert note.startswith("reduced budget. stand-in data. measured on: a test")
     page = cost.scaling_figure(runs, config)

@@ -42,11 +42,11 @@ def test_a_band_stays_where_an_accuracy_can_be(tmp_path, config):
 
 
 def test_limits_stand_in_the_panel(tmp_path, config):
-    assert notes(draw(tmp_path, config, "quick").axes[0]) == "not run"
-    fill(tmp_path, config, "quick", source="standin", skip="owm")
-    failed = make_record(config, "table2/cifar10-5/owm", preset="quick", status="failed: diverged")
+    assert notes(draw(tmp_path, config, "smoke").axes[0]) == "not run"
+    fill(tmp_path, config, "smoke", source="standin", skip="owm")
+    failed = make_record(config, "table2/cifar10-5/owm", preset="smoke", status="failed: diverged")
     store(failed, tmp_path)
-    figure = draw(tmp_path, config, "quick")
+    figure = draw(tmp_path, config, "smoke")
     assert notes(figure.axes[0]) == "reduced budget\nstand-in data\nfailed: OWM"
     assert notes(figure.axes[1]) == "reduced budget\nstand-in data\nnot run: OWM"
     assert figure.legends[0].get_texts()[0].get_text() == "OWM (no result)"
@@ -63,9 +63,9 @@ def test_rounded_products_are_told_once_where_all_runs_have_them(tmp_path, confi
 
 
 def test_files_are_the_same_bytes_every_time(tmp_path, config):
-    fill(tmp_path / "records", config, "quick")
+    fill(tmp_path / "records", config, "smoke")
     first, second = (
-        figures.save(draw(tmp_path / "records", config, "quick"), tmp_path / name / "figure3")
+        figures.save(draw(tmp_path / "records", config, "smoke"), tmp_path / name / "figure3")
         for name in "ab"
     )
     assert [file.name for file in first] == ["figure3.pdf", "figure3.png"]

@@ -15,8 +15,8 @@ def test_mean_over_seeds_of_what_was_learnt(tmp_path, config):
 
 
 def test_a_panel_for_each_row_that_ran_and_the_others_named(tmp_path, config):
-    fill(tmp_path, config, "quick", skip="owm")
-    runs = collect.collect(config, "quick", tmp_path)
+    fill(tmp_path, config, "smoke", skip="owm")
+    runs = collect.collect(config, "smoke", tmp_path)
     page = matrices.figure(runs, config, "shuffled-mnist-3")
     titles = [panel.get_title(loc="left") for panel in page.axes]
     assert [title.split("\n")[0] for title in titles[:2]] == ["Fine-tuning", "Joint training"]
@@ -27,5 +27,5 @@ def test_a_panel_for_each_row_that_ran_and_the_others_named(tmp_path, config):
 
 
 def test_no_record_is_said(tmp_path, config):
-    page = matrices.figure(collect.collect(config, "quick", tmp_path), config, "cifar10-5")
+    page = matrices.figure(collect.collect(config, "smoke", tmp_path), config, "cifar10-5")
     assert page.texts[0].get_text() == "CIFAR-10 (5 tasks)\nno record: not run"

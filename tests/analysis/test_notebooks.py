@@ -50,13 +50,13 @@ def test_opened_by_hand_a_notebook_shows_the_published_records_and_writes_nothin
 def test_runs_on_records_and_reads_offline(tmp_path, config, monkeypatch, name):
     values = load_config().model_dump(mode="json", exclude_unset=True)
     monkeypatch.setenv("EOWM_CONFIG_JSON", json.dumps(values | {"tables": GRID}))
-    fill(tmp_path / "records", config, "quick", source="standin")
-    collect.write(collect.collect(config, "quick", tmp_path / "records"), tmp_path)
+    fill(tmp_path / "records", config, "smoke", source="standin")
+    collect.write(collect.collect(config, "smoke", tmp_path / "records"), tmp_path)
     log = io.StringIO()
 
     notebooks.execute(
         FOLDER / f"{name}.ipynb",
-        {"preset": "quick", "runs": tmp_path / "runs.json", "out": tmp_path},
+        {"preset": "smoke", "runs": tmp_path / "runs.json", "out": tmp_path},
         tmp_path / "logs" / f"{name}.ipynb",
         tmp_path / f"{name}.html",
         log=log,

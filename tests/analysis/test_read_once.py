@@ -36,12 +36,12 @@ def draw_everything(runs, config, folder):
     pages += [cost.cells_figure(runs, config), cost.scaling_figure(runs, config)]
     claims.to_frame(claims.evaluate(claims.gather(runs, config)))
     pages.append(sensitivity.figure(ambiguities.to_frame(runs, config), config))
-    report.write(runs, config, "quick", folder)
+    report.write(runs, config, "smoke", folder)
     return pages
 
 
 def test_a_drawing_opens_every_record_once(tmp_path, config, monkeypatch):
-    fill(tmp_path / "records", config, "quick")
+    fill(tmp_path / "records", config, "smoke")
     opened, read_text = Counter(), Path.read_text
 
     def counted(path, *args, **kwargs):
@@ -49,15 +49,15 @@ def test_a_drawing_opens_every_record_once(tmp_path, config, monkeypatch):
         return read_text(path, *args, **kwargs)
 
     monkeypatch.setattr(Path, "read_text", counted)
-    collect.write(collect.collect(config, "quick", tmp_path / "records"), tmp_path)
+    collect.write(collect.collect(config, "smoke", tmp_path / "records"), tmp_path)
     draw_everything(collect.read(tmp_path / "runs.json"), config, tmp_path)
     records = sorted((tmp_path / "records").rglob("seed*.json"))
     assert {path: opened[path] for path in records} == dict.fromkeys(records, 1)
 
 
 def test_the_collected_file_holds_everything(tmp_path, config):
-    fill(tmp_path / "records", config, "quick", skip="owm")
-    runs = collect.collect(config, "quick", tmp_path / "records")
+    fill(tmp_path / "records", config, "smoke", skip="owm")
+    runs = collect.collect(config, "smoke", tmp_path / "records")
     table, everything = collect.write(runs, tmp_path)
     pd.testing.assert_frame_equal(collect.read(everything), runs)
     assert pd.read_csv(table).columns.tolist() == collect.COLUMNS
@@ -66,21 +66,21 @@ def test_the_collected_file_holds_everything(tmp_path, config):
 @pytest.fixture
 def project(tmp_path, config, monkeypatch):
     monkeypatch.setattr(paths, "OUT", tmp_path)
-    folder = tmp_path / paths.records("quick")
-    fill(folder, config, "quick")
+    folder = tmp_path / paths.records("smoke")
+    fill(folder, config, "smoke")
     return folder
 
 
 def test_load_reads_the_collected_file_until_a_record_changes(project, config, monkeypatch):
-    collect.write_json(collect.load(config, "quick"), collect.collected_file("quick"))
+    collect.write_json(collect.load(config, "smoke"), collect.collected_file("smoke"))
     with monkeypatch.context() as closed:
         closed.setattr(collect.records, "read_all", None)
-        assert len(collect.load(config, "quick")) == 24
-    collect.collected_file("quick").write_text('[{"cell": "of an older version"}]')
-    assert len(collect.load(config, "quick")) == 24
-    changed = make_record(config, "table2/cifar10-5/owm", 7, preset="quick")
+        assert len(collect.load(config, "smoke")) == 24
+    collect.collected_file("smoke").write_text('[{"cell": "of an older version"}]')
+    assert len(collect.load(config, "smoke")) == 24
+    changed = make_record(config, "table2/cifar10-5/owm", 7, preset="smoke")
     store(changed, project)
-    assert len(collect.load(config, "quick")) == 25
+    assert len(collect.load(config, "smoke")) == 25
 
 
 def test_compare_names_a_misspelt_cell():

@@ -32,13 +32,13 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory, config) -> str:
-    tmp_path = tmp_path_factory.mktemp("quick")
-    fill(tmp_path / "records", config, "quick", source="standin", skip="owm")
+    tmp_path = tmp_path_factory.mktemp("smoke")
+    fill(tmp_path / "records", config, "smoke", source="standin", skip="owm")
     failed = make_record(
-        config, "table2/cifar10-5/owm", preset="quick", status="failed: <script>alert(1)</script>"
+        config, "table2/cifar10-5/owm", preset="smoke", status="failed: <script>alert(1)</script>"
     )
     store(failed, tmp_path / "records")
-    return write(tmp_path, config, "quick").read_text()
+    return write(tmp_path, config, "smoke").read_text()
 
 
 def test_it_needs_nothing_from_elsewhere(page):
@@ -62,7 +62,7 @@ def stories(page) -> dict:
 
 def test_every_cell_has_a_story_and_a_number_or_a_reason(page, config):
     told = stories(page)
-    assert told.keys() == {cell.name for cell in config.cells("quick")}
+    assert told.keys() == {cell.name for cell in config.cells("smoke")}
     for name, story in told.items():
         accuracy = story["metrics"][0]
         assert accuracy["n"] or accuracy["note"], name
@@ -79,12 +79,12 @@ def test_every_method_is_explained(page, config):
 
 
 def test_perturbing_one_record_changes_only_its_story(tmp_path, config):
-    fill(tmp_path / "records", config, "quick")
-    before = stories(write(tmp_path, config, "quick").read_text())
+    fill(tmp_path / "records", config, "smoke")
+    before = stories(write(tmp_path, config, "smoke").read_text())
     name = "table2/cifar10-5/owm"
-    store(make_record(config, name, preset="quick", accuracy=matrix(5, 0.123, 0.0)),
+    store(make_record(config, name, preset="smoke", accuracy=matrix(5, 0.123, 0.0)),
           tmp_path / "records")  # fmt: skip
-    after = stories(write(tmp_path, config, "quick").read_text())
+    after = stories(write(tmp_path, config, "smoke").read_text())
     assert [cell for cell in before if before[cell] != after[cell]] == [name]
     assert after[name]["metrics"][0]["mean"] == 0.123
 
@@ -120,6 +120,6 @@ def test_it_says_what_it_is_made_of(page):
 
 
 def test_same_records_same_page(tmp_path, config):
-    fill(tmp_path / "records", config, "quick")
-    first = write(tmp_path, config, "quick").read_bytes()
-    assert write(tmp_path, config, "quick").read_bytes() == first
+    fill(tmp_path / "records", config, "smoke")
+    first = write(tmp_path, config, "smoke").read_bytes()
+    assert write(tmp_path, config, "smoke").read_bytes() == first

@@ -27,12 +27,12 @@ def full(tmp_path, config):
 @pytest.fixture
 def partial(tmp_path, config):
     """The quick preset on stand-in data, OWM not run but for one cell that failed."""
-    fill(tmp_path, config, "quick", source="standin", skip="owm")
+    fill(tmp_path, config, "smoke", source="standin", skip="owm")
     failed = make_record(
-        config, "table2/cifar10-5/owm", preset="quick", status="failed: loss of 50 % & more"
+        config, "table2/cifar10-5/owm", preset="smoke", status="failed: loss of 50 % & more"
     )
     store(failed, tmp_path)
-    return summarised(tmp_path, config, "quick")
+    return summarised(tmp_path, config, "smoke")
 
 
 def test_layout_is_the_papers(full, config):

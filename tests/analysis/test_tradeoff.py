@@ -20,8 +20,8 @@ def test_a_method_stands_at_its_two_numbers(tmp_path, config):
 
 
 def test_joint_training_has_no_place_and_limits_are_said(tmp_path, config):
-    fill(tmp_path, config, "quick")
-    page = tradeoff.figure(collect.collect(config, "quick", tmp_path), config)
+    fill(tmp_path, config, "smoke")
+    page = tradeoff.figure(collect.collect(config, "smoke", tmp_path), config)
     labels = [text.get_text() for text in page.legends[0].get_texts()]
     assert labels == ["OWM", "Fine-tuning"]
     assert [text.get_text() for text in page.axes[0].texts] == ["reduced budget"]

@@ -26,11 +26,14 @@ OUT = paths.outputs(PRESET)
 WORK = paths.RESULTS / PRESET
 
 # Every job parses this file: it sees the config as merged here (file, --configfile, --config),
-# and `python` is the one that runs Snakemake, whether or not its environment is active.
+# all that runs write goes below the working folder (`--directory`), and `python` is the one that
+# runs Snakemake, whether or not its environment is active.
 PYTHON = Path(sys.executable).parent
 os.environ.update(
     {
         paths.MERGED_CONFIG: json.dumps(config),
+        paths.OUT_ROOT: os.getcwd(),
+        "PYTHONPATH": str(workflow.basedir),
         "PATH": f"{PYTHON}{os.pathsep}{os.getenv('PATH', '')}",
     }
 )
@@ -53,7 +56,9 @@ def grid(table=None) -> list[str]:
 def wanted_records(table=None) -> list[str]:
     """Those of the cells to train, and those at hand."""
     trained = [
-        cell for cell in CELLS if CONFIG.trains(cell) and table in (None, cell.table)
+        cell
+        for cell in CELLS
+        if CONFIG.trains(cell, PRESET) and table in (None, cell.table)
     ]
     at_hand = (paths.records(PRESET) / (table or "")).rglob("seed*.json")
     return sorted(
@@ -68,8 +73,11 @@ def failure_notes(table=None) -> list[str]:
 
 
 def records_beside() -> list[str]:
-    """Those at hand of the presets that alone run some tables."""
-    folders = (paths.records(name) for name in CONFIG.presets_beside(PRESET))
+    """Published ones, in a preset that shows them; those of presets that alone run some tables."""
+    rest = CONFIG.presets[PRESET].rest
+    root = Path(workflow.basedir) if rest else Path()
+    names = [*CONFIG.presets_beside(PRESET), *([rest] if rest else [])]
+    folders = (root / paths.records(name) for name in names)
     return sorted(
         str(path) for folder in folders for path in folder.rglob("seed*.json")
     )
@@ -82,6 +90,7 @@ def drawing_code() -> str:
     """
     folders = (paths.PACKAGE / name for name in ("analysis", "paper", "theory"))
     files = [path for folder in folders for path in folder.rglob("*.*")]
+    files += (Path(workflow.basedir) / "docs").glob("verdict.*")
     return paths.checksum(
         path
         for path in files

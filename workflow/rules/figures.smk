@@ -65,7 +65,7 @@ for name, (needs_runs, products) in NOTEBOOKS.items():
         name:
             name
         input:
-            notebook=f"notebooks/{name}.ipynb",
+            notebook=Path(workflow.basedir) / "notebooks" / f"{name}.ipynb",
             runs=rules.collect.output.runs if needs_runs else [],
             theorems=OUT / "tables" / "theorems.csv" if name == "claims" else [],
         output:

@@ -23,6 +23,7 @@ for cell in CELLS:
             conda:
                 "../../environment.yml"
             threads: CONFIG.jobs.threads
+            priority: priority_of(cell)
             resources:
                 mem_mb=needs_of(cell, batch, "mem_mb"),
                 runtime=needs_of(cell, batch, "minutes"),

@@ -1,12 +1,14 @@
 # What the training rules need to know about a cell: its jobs, its dataset, its resources.
 
+import math
+
 from eowm.jobs import costs
 
 
 def batches(cell) -> list[tuple]:
     """The seeds of each job: any one seed, or several in turn where the config asks for it."""
     size = CONFIG.jobs.seeds_per_job
-    if not CONFIG.trains(cell):
+    if not CONFIG.trains(cell, PRESET):
         return []
     return (
         costs.batches(CONFIG.seeds(cell, PRESET), size) if size > 1 else [("{seed}",)]
@@ -39,6 +41,11 @@ def needs_of(cell, batch, what):
         return getattr(costs.needs(CONFIG, cell, PRESET, len(batch), attempt), what)
 
     return amount
+
+
+def priority_of(cell) -> int:
+    """Longest first, so that no core waits for a last long run: seconds by the estimate."""
+    return math.ceil(3600 * costs.estimate(CONFIG, cell, PRESET).core_hours)
 
 
 # Functions of `output` or `resources` are not causes to train again: none changes a record.

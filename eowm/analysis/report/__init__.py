@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from eowm.analysis import ambiguities, claims, figures, style, tables
+from eowm.analysis import agreement, ambiguities, claims, figures, findings, style, tables
 from eowm.analysis.report import cells, heatmap, opening, pictures
 from eowm.analysis.statistics import RULE
 from eowm.settings.config import Config
@@ -39,6 +39,7 @@ def write(
         theorems=folder / "tables" / "theorems.csv",
         drawings=pictures.found(folder / "figures"),
         elsewhere=elsewhere,
+        agreed=agreement.of_preset(config, preset, runs),
     )
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")
@@ -52,8 +53,10 @@ def render(
     theorems: Path | None = None,
     drawings: Sequence[pictures.Picture] = (),
     elsewhere: Mapping[str, pd.DataFrame] = ambiguities.NOWHERE,
+    agreed: pd.DataFrame | None = None,
 ) -> str:
-    """The page as text."""
+    """The page as text. `agreed`: this machine's runs beside the published ones."""
+    trained_here = agreed is not None and len(agreed) > 0
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -68,6 +71,11 @@ def render(
     return template.render(
         preset=preset,
         sentences=opening.sentences(runs, summary),
+        verdict=findings.verdict(config) if trained_here else [],
+        agreement=agreement.sentence(agreed) if trained_here else "",
+        agreement_rule=agreement.RULE,
+        agreed=list(agreed.itertuples()) if trained_here else [],
+        disagrees=trained_here and agreement.disagrees(agreed),
         maps=maps,
         spot=heatmap.spot,
         scale=heatmap.SCALE,
