@@ -119,6 +119,27 @@ def forget(
     print(*(paths.record(preset, name, seed) for name, seed in runs))
 
 
+@app.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(help="Another project, or any folder of records.")],
+    preset: PresetOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing.")] = False,
+) -> None:
+    """Take sound records of another machine; exit code 1 if a record was left for a fault."""
+    from eowm.data.catalog import DATASETS
+    from eowm.jobs import merge
+
+    config = load_config()
+    checksums = {name: dataset.sha256 for name, dataset in DATASETS.items()}
+    verdicts = merge.judge(config, _preset(config, preset), folder, checksums)
+    if not dry_run:
+        merge.take(verdicts)
+    for verdict in verdicts:
+        print(f"{verdict.outcome:<12}  {verdict.sentence}")
+    print(f"{'dry run: ' if dry_run else ''}{merge.summary(verdicts)}")
+    raise typer.Exit(int(any(verdict.fault for verdict in verdicts)))
+
+
 @data.command()
 def fetch(
     names: Annotated[list[str], typer.Argument(help="mnist, cifar10, cifar100")],

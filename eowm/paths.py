@@ -44,7 +44,12 @@ def records(preset: str) -> Path:
 
 def record(preset: str, cell: str, seed: int | str) -> Path:
     """`cell` is a cell name such as `table2/cifar10-5/eowm:paper`."""
-    return records(preset) / cell_path(cell) / f"seed{seed}.json"
+    return records(preset) / place(cell, seed)
+
+
+def place(cell: str, seed: int | str) -> Path:
+    """Of a record in the records folder of its preset."""
+    return Path(cell_path(cell)) / f"seed{seed}.json"
 
 
 def checkpoint(preset: str, cell: str, seed: int | str) -> Path:

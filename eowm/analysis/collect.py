@@ -15,6 +15,7 @@ from eowm import paths, records
 from eowm.errors import ConfigError, RecordError, nearest
 from eowm.jobs import costs, holds
 from eowm.jobs.status import is_current
+from eowm.records.consistency import refuse_contradiction
 from eowm.records.metrics import all_metrics, average_accuracy_so_far
 from eowm.records.record import Record
 from eowm.settings.cells import Cell
@@ -69,6 +70,7 @@ def _lines(config: Config, preset: str, folder: Path) -> list[dict[str, Any]]:
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for path, record in records.read_all(folder):
         _refuse_misplaced(record, path, folder, preset)
+        refuse_contradiction(record, path)
         name = record.cell.name
         found[name, record.cell.seed] = _line(record, path, config, in_grid=name in grid)
     lines = []
@@ -209,7 +211,7 @@ def _machine(record: Record) -> str:
 def _missing(cell: Cell, seed: int, config: Config, preset: str, folder: Path) -> dict[str, Any]:
     """Never run, or failed: then its note says why."""
     expected = costs.estimate(config, cell, preset)
-    path = folder / _place(cell.name, seed)
+    path = folder / paths.place(cell.name, seed)
     why = holds.failure(path)
     return {
         "preset": preset,
@@ -231,32 +233,17 @@ def _missing(cell: Cell, seed: int, config: Config, preset: str, folder: Path) -
     }
 
 
-def _place(cell: str, seed: int) -> Path:
-    return Path(paths.cell_path(cell)) / f"seed{seed}.json"
-
-
 def _refuse_misplaced(record: Record, path: Path, folder: Path, preset: str) -> None:
-    cell, settings = record.cell, record.settings
+    cell = record.cell
     if cell.preset != preset:
         raise RecordError(
             f"{path} is a record of preset '{cell.preset}', not of '{preset}': move it away."
         )
-    if path.relative_to(folder) != _place(cell.name, cell.seed):
+    place = paths.place(cell.name, cell.seed)
+    if path.relative_to(folder) != place:
         raise RecordError(
             f"{path} is the record of {cell.name}, seed {cell.seed}: "
-            f"it belongs in {folder / _place(cell.name, cell.seed)}."
-        )
-    for key in ("scenario", "method", "variant", "seed"):
-        if getattr(settings, key) != getattr(cell, key):
-            raise RecordError(
-                f"{path} contradicts itself: {key} is {getattr(cell, key)!r} in its cell and "
-                f"{getattr(settings, key)!r} in its settings; run its cell again."
-            )
-    lengths = {len(record.accuracy), *(len(row) for row in record.accuracy if row is not None)}
-    if record.complete and lengths != {settings.tasks}:
-        raise RecordError(
-            f"{path} does not hold {settings.tasks} × {settings.tasks} accuracies; "
-            "run its cell again."
+            f"it belongs in {folder / place}."
         )
 
 

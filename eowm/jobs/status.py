@@ -9,6 +9,7 @@ from eowm.errors import ConfigError, RecordError
 from eowm.jobs import holds
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
+from eowm.settings.run import RunSettings
 
 State = Literal["done", "stale", "running", "failed", "not run"]
 
@@ -42,13 +43,17 @@ def of_cell(config: Config, cell: Cell, preset: str, seeds: tuple[int, ...] = ()
 
 def is_current(config: Config, record: records.Record) -> bool:
     """Are its settings those that the config gives this run?"""
-    run = record.cell
-    cell = Cell(run.table, run.scenario, run.method, run.variant)
     try:
-        own = {"precision": record.settings.precision}  # a cell accepts either
-        return config.resolve(cell, run.seed, run.preset, own).hash() == record.settings_hash
+        return expected(config, record).hash() == record.settings_hash
     except (ConfigError, KeyError):  # a preset, scenario or method that the config has no more
         return False
+
+
+def expected(config: Config, record: records.Record) -> RunSettings:
+    """The settings that the config gives this run; of precisions, a cell accepts either."""
+    run = record.cell
+    cell = Cell(run.table, run.scenario, run.method, run.variant)
+    return config.resolve(cell, run.seed, run.preset, {"precision": record.settings.precision})
 
 
 def of_run(config: Config, cell: Cell, seed: int, preset: str) -> Run:

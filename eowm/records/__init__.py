@@ -9,11 +9,13 @@ from eowm.records.record import (
     Timing,
     read,
     read_all,
+    read_bytes,
     schema,
     write,
+    write_bytes,
 )
 
 __all__ = [
     "SCHEMA_VERSION", "CellOfRun", "DataOfRun", "Record", "Row", "Timing", "read", "read_all",
-    "schema", "write",
+    "read_bytes", "schema", "write", "write_bytes",
 ]  # fmt: skip

@@ -4,12 +4,13 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from eowm.errors import RecordError
+from eowm.errors import ConfigError, RecordError
 from eowm.records.metrics import all_metrics
 from eowm.settings.cells import Cell
 from eowm.settings.run import Budget, RunSettings, Strict
@@ -23,7 +24,7 @@ class CellOfRun(Strict):
     table: str
     scenario: str
     method: str
-    variant: str | None
+    variant: Annotated[str, Field(min_length=1)] | None
     seed: int
     preset: str
     budget: Budget = Field(description="`reduced` numbers are never compared with the paper's")
@@ -64,12 +65,20 @@ class Timing(Strict):
     interruptions: int = Field(description="how often the run went on from a checkpoint")
 
 
+def _refuse_a_path(settings: Any) -> Any:
+    """Settings load the code of their method: a record must not choose the file."""
+    method = settings.get("method") if isinstance(settings, dict) else None
+    if isinstance(method, str) and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", method):
+        raise ValueError(f"{method!r} is not the name of a method")
+    return settings
+
+
 class Record(Strict):
     """The schema of a record file."""
 
     schema_version: Literal[1]
     cell: CellOfRun
-    settings: RunSettings
+    settings: Annotated[RunSettings, BeforeValidator(_refuse_a_path)]
     settings_hash: str
     data: DataOfRun
     accuracy: list[Row] = Field(description="row t: test accuracy of each task after task t")
@@ -91,8 +100,14 @@ class Record(Strict):
     def _consistent(self) -> "Record":
         if self.settings.hash() != self.settings_hash:
             raise ValueError("settings_hash does not belong to settings")
+        matrices = [self.accuracy, *([self.task_known] if self.task_known else [])]
+        if self.complete and not all(map(_is_square, matrices)):
+            raise ValueError("a matrix of accuracies is not square")
         if self.status == "complete" and not _close(self.metrics, all_metrics(self.accuracy)):
             raise ValueError("metrics do not follow from accuracy")
+        earlier = self.environment.get("earlier", [])
+        if not (isinstance(earlier, list) and all(isinstance(part, dict) for part in earlier)):
+            raise ValueError("environment.earlier is not a list of environments")
         return self
 
     @property
@@ -106,12 +121,16 @@ class Record(Strict):
 
 
 def write(record: Record, path: Path) -> None:
-    """All or nothing: a reader never sees half a record."""
     text = json.dumps(record.model_dump(mode="json"), indent=1)
+    write_bytes((_compact_rows(text) + "\n").encode(), path)
+
+
+def write_bytes(content: bytes, path: Path) -> None:
+    """All or nothing: a reader never sees half a record."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(_compact_rows(text) + "\n")
+        temporary.write_bytes(content)
         os.replace(temporary, path)
     except OSError as error:
         if path.parent.is_dir():
@@ -120,13 +139,28 @@ def write(record: Record, path: Path) -> None:
 
 
 def read(path: Path) -> Record:
-    try:
+    with _told_in_a_sentence(path):
         return Record.model_validate_json(path.read_text())
+
+
+def read_bytes(path: Path) -> tuple[bytes, Record]:
+    """The record and the very bytes that it was read from."""
+    with _told_in_a_sentence(path):
+        content = path.read_bytes()
+        return content, Record.model_validate_json(content)
+
+
+@contextmanager
+def _told_in_a_sentence(path: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise RecordError(f"{path} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not a text file"
         raise RecordError(f"{path} cannot be read: {why}.") from None
+    except ConfigError as error:  # of the code of its method
+        raise RecordError(f"{path} is not a valid record: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -144,6 +178,10 @@ def read_all(folder: Path) -> Iterator[tuple[Path, Record]]:
 
 def schema() -> str:
     return json.dumps(Record.model_json_schema(), indent=1, sort_keys=True) + "\n"
+
+
+def _is_square(matrix: list[Row]) -> bool:
+    return {len(row) for row in matrix if row is not None} == {len(matrix)}
 
 
 def _close(first: dict[str, float | None], second: dict[str, float | None]) -> bool:
