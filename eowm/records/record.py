@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -13,6 +13,9 @@ from eowm.errors import RecordError
 from eowm.records.metrics import all_metrics
 from eowm.settings.cells import Cell
 from eowm.settings.run import Budget, RunSettings, Strict
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SCHEMA_VERSION = 1
 
@@ -103,6 +106,14 @@ class Record(Strict):
     @property
     def complete(self) -> bool:
         return self.status == "complete"
+
+    @property
+    def matrix(self) -> "np.ndarray":
+        """`accuracy` as an array, NaN in rows that were not measured."""
+        import numpy as np
+
+        tasks = len(self.accuracy)
+        return np.array([row or [np.nan] * tasks for row in self.accuracy], dtype=float)
 
 
 def write(record: Record, path: Path) -> None:
