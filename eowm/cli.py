@@ -36,7 +36,13 @@ SelectionArgument = Annotated[list[str] | None, typer.Argument(help=SELECTION)]
 SeedsOption = Annotated[
     list[str] | None, typer.Option("--seed", "--seeds", help="e.g. 0, 0-4 or 0-4,7.")
 ]
-PresetOption = Annotated[str | None, typer.Option(help="smoke, quick, tenth or paper.")]
+PRESETS = "smoke, quick, tenth or paper"
+PresetOption = Annotated[str | None, typer.Option(help=f"{PRESETS}.")]
+PublishedOption = Annotated[
+    str | None, typer.Option("--preset", help=f"{PRESETS}; else the published records.")
+]
+MetricOption = Annotated[str, typer.Option(help="AA, MRR, BWT, FM, plasticity or AA_task_known.")]
+CHOICE = "A cell, a record file or a folder of records."
 
 
 @app.command()
@@ -282,44 +288,44 @@ def sweep(
 def show(
     target: Annotated[str, typer.Argument(help="A cell, or a record file.")],
     seed: Annotated[int, typer.Option(min=0, help="Seed of the cell.")] = 0,
-    preset: PresetOption = None,
+    preset: PublishedOption = None,
 ) -> None:
-    """Show one record."""
-    from eowm import records
-    from eowm.jobs.status import is_current
-    from eowm.records.metrics import average_accuracy
+    """Show one record: accuracies, the paper's numbers beside ours, unusual settings, machine."""
+    from eowm.analysis.show import show
 
-    config, file = load_config(), Path(target)
-    if file.suffix != ".json" and not file.exists():
-        preset = _preset(config, preset)
-        cell_name = _one_cell(config, preset, target).name
-        file = paths.OUT / paths.record(preset, cell_name, seed)
-    record = records.read(file)
     console = _console()
-    cell, standin = record.cell, "" if record.data.comparable else " (stand-in data)"
-    console.print(f"{cell.name} seed {cell.seed}, preset {cell.preset}: {record.status}")
-    console.print(
-        f"{record.data.name} from {record.data.source}{standin}; budget: {cell.budget}; "
-        f"settings {record.settings_hash}; commit {record.environment.get('commit')}"
-    )
-    if not is_current(config, record):
-        console.print("settings changed on the command line, or in config.yaml since then")
-    matrix = Table("after task", *(f"{i + 1}" for i in range(len(record.accuracy))), box=None)
-    for t, row in enumerate(record.accuracy):
-        values = ["–"] * len(record.accuracy) if row is None else [f"{a:.4f}" for a in row]
-        matrix.add_row(str(t + 1), *values)
-    console.print(matrix)
-    for name, value in record.metrics.items():
-        console.print(f"{name:>10} {'–' if value is None else f'{value:.4f}'}")
-    if record.task_known and (known := average_accuracy(record.task_known)) is not None:
-        console.print(f"AA with the task known at test: {known:.4f}")
-    timing = record.timing
-    console.print(
-        f"trained {timing.train_seconds:.0f} s ({timing.images_per_second:,.0f} images/s), "
-        f"evaluated {timing.eval_seconds:.0f} s, peak {timing.peak_memory_bytes / 2**20:,.0f} MiB, "
-        f"{record.environment.get('threads')} threads on {record.environment.get('device')}, "
-        f"products in {record.settings.precision}"
-    )
+    for part in show(load_config(), target, seed, preset):
+        console.print(part, highlight=False)
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(help=CHOICE)],
+    second: Annotated[str, typer.Argument(help="The same; …/owm keeps table and scenario.")],
+    metric: MetricOption = "AA",
+    margin: Annotated[
+        float,
+        typer.Option(help="For equivalence. 0.002: AA on MNIST, set after the first seeds."),
+    ] = 0.002,
+    preset: PublishedOption = None,
+) -> None:
+    """Compare two cells seed by seed: mean difference, interval, t-test and equivalence."""
+    import eowm
+
+    print(eowm.compare(first, second, metric, margin, preset))
+
+
+@app.command()
+def plot(
+    selection: Annotated[list[str], typer.Argument(help=f"{CHOICE} Several, also with '*'.")],
+    out: Annotated[Path, typer.Option(help="Picture: .png, .pdf or .svg.")],
+    metric: MetricOption = "AA",
+    preset: PublishedOption = None,
+) -> None:
+    """Draw a metric against the tasks learnt: a curve per cell, a panel per scenario."""
+    from eowm.analysis.plot import plot
+
+    print(plot(load_config(), selection, out, metric, preset))
 
 
 @app.command()

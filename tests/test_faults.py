@@ -168,7 +168,7 @@ def test_a_config_that_is_none(project, eowm, text, words) -> None:
         (["show", "table2/cifar10-5/own"], ["did you mean 'owm'"]),
         (["show", CELL, "--preset", "smoke"], ["seed0.json does not exist"]),
         (["show", "table2"], ["name one"]),
-        (["show", "/"], ["cannot be read", "directory"]),
+        (["show", "/"], ["is a folder", "name one record file"]),
         (["show", sys.executable], ["cannot be read", "not a text file"]),
         ([*SWEEP[:1], "table2/*/ewc", "strength", "1", "--out", "x.csv"], ["name one"]),
     ],

@@ -8,7 +8,7 @@ difference, from the variance within the cells of a scenario. Where a scenario h
 published seeds of the cell stand in for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +17,7 @@ from scipy import stats
 from eowm import paths
 from eowm.analysis import collect
 from eowm.analysis.collect import COMPLETE
-from eowm.analysis.summary import published_numbers
+from eowm.analysis.summary import paper_numbers
 from eowm.settings.config import Config
 
 RERUNS = Path(__file__).with_name("reruns.csv")
@@ -47,10 +47,14 @@ def of_preset(config: Config, preset: str, runs: pd.DataFrame | None = None) -> 
     else:
         apart = paths.OUT != paths.ROOT and kind.budget == "paper"
         here = runs[apart & (runs.status != collect.NOT_RUN)]
-    return compare(here, collect.load(config, kind.rest or preset, paths.ROOT))
+    return compare(
+        here, collect.load(config, kind.rest or preset, paths.ROOT), paper_numbers(config)
+    )
 
 
-def compare(here: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def compare(
+    here: pd.DataFrame, published: pd.DataFrame, in_paper: Mapping[tuple[str, ...], float]
+) -> pd.DataFrame:
     """Every run in `here` beside the published one of its cell and seed; a line per metric."""
     reruns = pd.read_csv(RERUNS)
     theirs = {(run.cell, run.seed): run for run in _complete(published).itertuples()}
@@ -67,7 +71,7 @@ def compare(here: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
                     "cell": run.cell,
                     "seed": run.seed,
                     "metric": metric,
-                    "paper": published_numbers().get((run.table, metric, run.row, run.scenario)),
+                    "paper": in_paper.get((run.table, metric, run.row, run.scenario)),
                     "published": getattr(other, metric, None),
                     "here": ours,
                     "allowed": allowed,

@@ -5,6 +5,7 @@ One line per run. Everything that is drawn or judged starts from this table.
 
 import json
 import math
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,17 @@ def _lines(config: Config, preset: str, folder: Path) -> list[dict[str, Any]]:
 def published_folder(preset: str) -> Path:
     """The records that came with the project, wherever this run writes its own."""
     return paths.ROOT / paths.records(preset)
+
+
+def of_files(config: Config, files: Iterable[Path]) -> pd.DataFrame:
+    """One line per record file, wherever it lies."""
+    grid = {preset: {cell.name for cell in config.cells(preset)} for preset in config.presets}
+    lines = []
+    for file in files:
+        record = records.read(file)
+        in_grid = record.cell.name in grid.get(record.cell.preset, ())
+        lines.append(_line(record, file, config, in_grid))
+    return _frame(lines)
 
 
 def write(runs: pd.DataFrame, folder: Path, json_folder: Path | None = None) -> tuple[Path, Path]:
@@ -184,7 +196,7 @@ def _line(record: Record, path: Path, config: Config, in_grid: bool) -> dict[str
         "settings_hash": record.settings_hash,
         **{key: record.environment.get(key) for key in environment},
         "machine": _machine(record),
-        "path": _shown(path),
+        "path": shown(path),
         "accuracy": record.accuracy,
         "task_known": record.task_known,
         "best_epoch_accuracy": record.best_epoch_accuracy,
@@ -229,7 +241,7 @@ def _missing(cell: Cell, seed: int, config: Config, preset: str, folder: Path) -
         "standin": False,
         "stale": False,
         "in_grid": True,
-        "path": _shown(path),
+        "path": shown(path),
     }
 
 
@@ -247,7 +259,7 @@ def _refuse_misplaced(record: Record, path: Path, folder: Path, preset: str) -> 
         )
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """From the working folder where it can be: a table then names no folder of this machine."""
     full, here = path.absolute(), Path.cwd()
     return str(full.relative_to(here) if full.is_relative_to(here) else path)

@@ -120,7 +120,7 @@ def _panel(
                 panel.plot([1 - margin, strip], [cell.mean] * 2, color=look.colour,
                            linestyle=look.line, linewidth=0.9)  # fmt: skip
             continue
-        _curve(panel, curves[curves.row == cell.row], look, on_top=cell.row == "eowm")
+        curve(panel, curves[curves.row == cell.row], look, on_top=cell.row == "eowm")
         if cell.row in published:
             place = strip + margin * (1 + 4 * published.index(cell.row) / len(published))
             panel.plot(place, cell.paper, **_hollow(look.colour, look.marker))
@@ -132,10 +132,12 @@ def _panel(
     panel.axvspan(strip, strip + 5.5 * margin, ymax=1 - taken, color="#F2F2F2", linewidth=0)
 
 
-def _curve(panel: Axes, curve: pd.DataFrame, look: style.Look, on_top: bool) -> None:
+def curve(
+    panel: Axes, runs: pd.DataFrame, look: style.Look, on_top: bool, lowest: float = 0
+) -> None:
     """A variant has no markers; the marker on top is small, so that others show around it."""
     points = []
-    for tasks, at in curve.groupby("tasks"):
+    for tasks, at in runs.groupby("tasks"):
         values = at.accuracy.tolist()
         points.append((tasks, mean(values), *t_interval(values)))
     if not points:
@@ -148,7 +150,7 @@ def _curve(panel: Axes, curve: pd.DataFrame, look: style.Look, on_top: bool) -> 
         markevery=((len(x) - 1) % step, step),
     )  # fmt: skip
     if None not in low:  # two runs may give an interval that leaves the range of an accuracy
-        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+        low, high = np.clip(low, lowest, 1), np.clip(high, lowest, 1)
         panel.fill_between(x, low, high, color=look.colour, alpha=0.2, linewidth=0)
 
 

@@ -14,11 +14,13 @@ from scipy import stats
 from eowm.analysis.collect import COMPLETE
 
 CONFIDENCE = 0.95
+MARGIN = 0.002  # of AA on MNIST: smaller differences do not matter; set after the first seeds
 
 REPLICATED, CLOSE, NOT_REPLICATED = "replicated", "close", "not replicated"
 NOT_COMPARABLE = "not comparable"
 SIGNS = {REPLICATED: "=", CLOSE: "≈", NOT_REPLICATED: "≠"}  # as they stand in a table's cell
 SMALL, NEAR = 0.005, 0.02  # half a percentage point, two percentage points
+TINY = 1e-12  # differences of floats below it are none
 
 RULE = (
     f"A cell is {REPLICATED} (=) if our mean is within {SMALL:g} of the paper's number, or within "
@@ -50,9 +52,9 @@ def verdict(
     """The rule above. `low` and `high` are None where there is one run only."""
     if ours is None or not comparable:
         return NOT_COMPARABLE
-    difference = abs(ours - paper) - 1e-12  # 0.005 itself counts as within 0.005
+    difference = abs(ours - paper) - TINY  # 0.005 itself counts as within 0.005
     inside = low is not None and high is not None and low <= paper <= high
-    narrow = low is not None and high is not None and (high - low) / 2 <= NEAR + 1e-12
+    narrow = low is not None and high is not None and (high - low) / 2 <= NEAR + TINY
     if difference <= SMALL or (inside and narrow and difference <= NEAR):
         return REPLICATED
     if difference <= NEAR:
@@ -70,6 +72,7 @@ class Paired:
     metric: str
     seeds: tuple[int, ...]
     differences: tuple[float, ...]
+    margin: float = MARGIN
 
     @property
     def n(self) -> int:
@@ -88,9 +91,33 @@ class Paired:
         """Of the paired, two-sided t-test against no difference."""
         if self.n < 2:
             return None
-        if max(self.differences) - min(self.differences) < 1e-12:  # no spread to divide by
-            return 1.0 if abs(self.differences[0]) < 1e-12 else 0.0
+        if self.spread < TINY:  # nothing to divide by
+            return 1.0 if abs(self.differences[0]) < TINY else 0.0
         return float(stats.ttest_1samp(self.differences, 0.0).pvalue)
+
+    @property
+    def spread(self) -> float:
+        return max(self.differences) - min(self.differences)
+
+    def equivalence_p(self, margin: float | None = None) -> float | None:
+        """Of two one-sided t-tests (TOST), the larger p: is the mean above −margin, and below it?
+
+        None for n < 2.
+        """
+        margin, centre = self.margin if margin is None else margin, self.mean
+        if self.n < 2 or centre is None:
+            return None
+        room = margin - abs(centre)  # to the nearer end; the other end has the smaller p
+        if self.spread < TINY:
+            return 0.0 if room > TINY else 1.0
+        error = math.sqrt(math.fsum((d - centre) ** 2 for d in self.differences))
+        error /= math.sqrt(self.n * (self.n - 1))
+        return float(stats.t.sf(room / error, self.n - 1))
+
+    def equivalent(self, margin: float | None = None) -> bool | None:
+        """Is the difference inside ±margin at the 5 % level? n < 2 decides nothing (None)."""
+        p = self.equivalence_p(margin)
+        return None if p is None else p < 1 - CONFIDENCE
 
     @property
     def sign(self) -> int | None:

@@ -90,8 +90,14 @@ def look(config: Config, row: str) -> Look:
 
 def _newcomer(config: Config, method: str) -> tuple[str, str]:
     """The next free colour and marker, by the method's place among those without fixed looks."""
-    place = [name for name in config.methods if name not in LOOKS].index(method)
-    return FREE_COLOURS[place % len(FREE_COLOURS)], FREE_MARKERS[place % len(FREE_MARKERS)]
+    look = free_look([name for name in config.methods if name not in LOOKS].index(method))
+    return look.colour, look.marker
+
+
+def free_look(place: int) -> Look:
+    """One that no method of `LOOKS` has."""
+    colour, marker = place % len(FREE_COLOURS), place % len(FREE_MARKERS)
+    return Look(FREE_COLOURS[colour], FREE_MARKERS[marker], "-")
 
 
 def title(config: Config, row: str) -> str:

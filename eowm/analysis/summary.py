@@ -49,19 +49,18 @@ LETTER = {mark.name: mark.letter for mark in MARKS}
 def summarise(runs: pd.DataFrame, config: Config) -> pd.DataFrame:
     """Mean, n and 95 % t-interval over seeds, with what limits it; at the paper's budget beside
     the paper's value: what a smaller budget gives has nothing to do with it."""
-    published = published_numbers()
+    in_paper = paper_numbers(config)
     lines = []
     for (table, scenario, row), of_cell in runs.groupby(["table", "scenario", "row"], sort=False):
         first = of_cell.iloc[0]
-        in_paper = table in config.tables and row in config.tables[table].methods
-        in_paper &= config.presets[first.preset].budget == "paper"
+        full_budget = config.presets[first.preset].budget == "paper"
         for metric in METRICS:
             counted = of_cell[of_cell[metric].notna()]
             centre, (low, high) = (
                 mean(counted[metric].tolist()),
                 t_interval(counted[metric].tolist()),
             )
-            value = published.get((table, metric, row, scenario)) if in_paper else None
+            value = in_paper.get((table, metric, row, scenario)) if full_budget else None
             comparable = len(counted) > 0 and bool(counted.comparable.all())
             notes = list(_notes(of_cell, metric))
             failed = any(name == "failed" for name, _ in notes)
@@ -163,8 +162,8 @@ def _of(applies: pd.Series) -> str:
     return "" if applies.all() else f" ({int(applies.sum())} of {len(applies)} runs)"
 
 
-def published_numbers() -> dict[tuple[str, str, str, str], float]:
-    """The paper's values by table, metric, row and scenario."""
+def paper_numbers(config: Config) -> dict[tuple[str, str, str, str], float]:
+    """The paper's values by table, metric, row and scenario, where the table has this row."""
     table2 = {
         ("table2", line.metric, line.method, line.scenario): line.value
         for line in paper.table2().itertuples()
@@ -173,4 +172,8 @@ def published_numbers() -> dict[tuple[str, str, str, str], float]:
         ("table3", line.metric, f"eowm:w2-{line.w2:.2f}", line.scenario): line.value
         for line in paper.table3().itertuples()
     }
-    return table2 | table3
+    return {
+        key: value
+        for key, value in (table2 | table3).items()
+        if key[0] in config.tables and key[2] in config.tables[key[0]].methods
+    }

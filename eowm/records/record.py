@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
@@ -14,6 +14,9 @@ from eowm.errors import ConfigError, RecordError
 from eowm.records.metrics import all_metrics
 from eowm.settings.cells import Cell
 from eowm.settings.run import Budget, RunSettings, Strict
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SCHEMA_VERSION = 1
 
@@ -118,6 +121,14 @@ class Record(Strict):
     @property
     def complete(self) -> bool:
         return self.status == "complete"
+
+    @property
+    def matrix(self) -> "np.ndarray":
+        """`accuracy` as an array, NaN in rows that were not measured."""
+        import numpy as np
+
+        tasks = len(self.accuracy)
+        return np.array([row or [np.nan] * tasks for row in self.accuracy], dtype=float)
 
 
 def write(record: Record, path: Path) -> None:

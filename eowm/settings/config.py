@@ -270,7 +270,9 @@ class Config(Strict):
         """Those of the preset, unless the user asks for others."""
         if self.run_seeds and self.trains(cell, preset):
             return parse_seeds(self.run_seeds)
-        of_cell = [seeds for which, seeds in self.presets[preset].seeds.items() if cell.is_in(which)]
+        of_cell = [
+            seeds for which, seeds in self.presets[preset].seeds.items() if cell.is_in(which)
+        ]
         return of_cell[-1]
 
     def trains(self, cell: Cell, preset: str) -> bool:

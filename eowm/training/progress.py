@@ -85,6 +85,6 @@ class Reporter:
         if self.quiet:
             return
         if self.live:
-            self.console.print(f"{self.title}: {text}", highlight=False)
+            self.console.print(f"{self.title}: {text}", highlight=False, markup=False)
         else:
             print(f"{self.title}: {text}", file=sys.stderr, flush=True)

@@ -17,6 +17,7 @@ from eowm import methods, nets, paths, records
 from eowm.data import store, streams
 from eowm.errors import ConfigError, RecordError
 from eowm.jobs import devices, holds
+from eowm.records.effective import changed, effective, written
 from eowm.records.metrics import all_metrics
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
@@ -119,7 +120,11 @@ def train(
     net = nets.build(settings.net, stream.image_shape, stream.classes).to(where)
     method = methods.find(settings.method)(net, settings)
     title = f"{cell.name} seed {settings.seed}"
+    planned = config.resolve(cell, settings.seed, preset)
+    budget = _budget(settings, planned, config.presets[preset].budget)
     with Reporter(title, settings.tasks, settings.training.epochs, quiet) as reporter:
+        for line in told(settings, planned, budget):
+            reporter.line(line)
         loop = Loop(method, stream, settings, reporter, checkpoint, first_tasks, made_with)
         with products_in(settings.precision):
             state = loop.run()
@@ -132,7 +137,7 @@ def train(
             variant=cell.variant,
             seed=settings.seed,
             preset=preset,
-            budget=_budget(config, cell, settings, preset),
+            budget=budget,
         ),
         settings=settings,
         settings_hash=settings.hash(),
@@ -154,12 +159,22 @@ def train(
     )
 
 
-def _budget(config: Config, cell: Cell, settings: RunSettings, preset: str) -> Budget:
+def told(settings: RunSettings, planned: RunSettings, budget: Budget) -> Iterator[str]:
+    """What a run does, as it begins: its settings, and those that are not the cell's own."""
+    values = {key: value for key, value in effective(settings).items() if value is not None}
+    yield "settings: " + ", ".join(f"{key}={written(value)}" for key, value in values.items())
+    others = [
+        f"{key}={written(ours)} instead of {written(theirs)}"
+        for key, (ours, theirs) in changed(settings, planned).items()
+    ]
+    yield f"budget: {budget}" + (f"; changed: {', '.join(others)}" if others else "")
+
+
+def _budget(settings: RunSettings, planned: RunSettings, of_preset: Budget) -> Budget:
     """That of the preset, unless settings were changed on the command line."""
-    planned = config.resolve(cell, settings.seed, preset)
     parts = ("net", "training", "limits", "options")
     unchanged = all(getattr(settings, part) == getattr(planned, part) for part in parts)
-    return config.presets[preset].budget if unchanged else "reduced"
+    return of_preset if unchanged else "reduced"
 
 
 def pick_device(name: str) -> str:
