@@ -30,6 +30,7 @@ UNKNOWN = "scatter unknown"  # no reruns, and too few seeds
 OTHER_SETTINGS, NOT_PUBLISHED = "other settings", "not published"
 COLUMNS = ["cell", "seed", "metric", "paper", "published", "here", "allowed", "outcome"]
 
+NOTHING = pd.DataFrame(columns=COLUMNS)
 RULE = (
     "Identical: every accuracy of the run. Within scatter: AA and MRR each within the 99.9 % "
     "prediction interval of the difference of two runs with one seed, measured over threads, "
@@ -47,13 +48,12 @@ def of_preset(config: Config, preset: str, runs: pd.DataFrame | None = None) -> 
     else:
         apart = paths.OUT != paths.ROOT and kind.budget == "paper"
         here = runs[apart & (runs.status != collect.NOT_RUN)]
-    return compare(
-        here, collect.load(config, kind.rest or preset, paths.ROOT), paper_numbers(config)
-    )
+    published = collect.load(config, kind.rest or preset, paths.ROOT)
+    return compare(here, published, paper_numbers(config))
 
 
 def compare(
-    here: pd.DataFrame, published: pd.DataFrame, in_paper: Mapping[tuple[str, ...], float]
+    here: pd.DataFrame, published: pd.DataFrame, in_paper: Mapping[tuple[str, str, str, str], float]
 ) -> pd.DataFrame:
     """Every run in `here` beside the published one of its cell and seed; a line per metric."""
     reruns = pd.read_csv(RERUNS)

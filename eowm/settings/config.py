@@ -37,8 +37,7 @@ def _listed(seeds: Any) -> Any:
 
 
 def _by_cells(seeds: Any) -> Any:
-    if isinstance(seeds, Mapping) and "*" not in seeds:
-        raise ValueError("give the seeds of all other cells, too, as '*'")
+    """A list holds for the whole table."""
     return seeds if isinstance(seeds, Mapping) else {"*": seeds}
 
 
@@ -137,6 +136,11 @@ class Table(Strict):
     scenarios: tuple[str, ...] = Field(description="columns")
     methods: tuple[str, ...] = Field(description="rows of the paper, `method` or `method:variant`")
     references: tuple[str, ...] = Field((), description="rows that the paper does not have")
+    seeds: dict[str, Annotated[dict[str, Seeds], BeforeValidator(_by_cells)]] = Field(
+        {},
+        description="by preset, where not the preset's own: a list or 0-4; or by scenario/method, "
+        "with *, of which the last that matches counts",
+    )
     presets: tuple[str, ...] | None = Field(None, description="that run it; null: all of them")
 
 
@@ -152,10 +156,7 @@ class Preset(Strict):
     description: str = Field(description="one line for the help text")
     budget: Budget = Field(description="`reduced` numbers are never compared with the paper's")
     standin: bool = Field(description="may synthetic data stand in for a missing dataset?")
-    seeds: Annotated[dict[str, Seeds], BeforeValidator(_by_cells)] = Field(
-        description="one run per seed: a list or 0-4; or by selections of cells, of which the last "
-        "that matches a cell counts"
-    )
+    seeds: Seeds = Field(description="one run per seed: a list or 0-4")
     cells: str = Field("*", description="selection of the cells that it trains")
     rest: str | None = Field(
         None, description="preset whose published records stand for the cells not trained"
@@ -211,6 +212,10 @@ class Config(Strict):
             if preset.rest is not None:
                 _known(preset.rest, self.presets, f"presets.{name}.rest")
         for name, table in self.tables.items():
+            for preset_name, seeds in table.seeds.items():
+                _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
+                for pattern in seeds:
+                    select(self, preset_name, f"{name}/{pattern}")
             for preset_name in table.presets or ():
                 _known(preset_name, self.presets, f"tables.{name}.presets")
         for name, method in self.methods.items():
@@ -230,9 +235,6 @@ class Config(Strict):
         for cell in self.cells():
             for name in self.presets:
                 self.resolve(cell, seed=0, preset=name)
-        for name, preset in self.presets.items():
-            for selection in (preset.cells, *preset.seeds):
-                select(self, name, selection)
         return self
 
     def _check_overlays(self, method: str, where: str, variant: Variant) -> None:
@@ -267,13 +269,15 @@ class Config(Strict):
         return Cell(table, scenario, method, variant or None)
 
     def seeds(self, cell: Cell, preset: str) -> tuple[int, ...]:
-        """Those of the preset, unless the user asks for others."""
+        """Those of the preset, unless the table or the user asks for others."""
         if self.run_seeds and self.trains(cell, preset):
             return parse_seeds(self.run_seeds)
-        of_cell = [
-            seeds for which, seeds in self.presets[preset].seeds.items() if cell.is_in(which)
-        ]
-        return of_cell[-1]
+        of_table = self.tables[cell.table].seeds if cell.table in self.tables else {}
+        found = self.presets[preset].seeds
+        for pattern, seeds in of_table.get(preset, {}).items():
+            if cell.matches(f"{cell.table}/{pattern}"):
+                found = seeds
+        return found
 
     def trains(self, cell: Cell, preset: str) -> bool:
         """Does `records` ask for runs of this cell?"""

@@ -12,7 +12,7 @@ import yaml
 from eowm.paths import CHECKOUT as ROOT
 
 COPIED = ["Snakefile", "workflow", "eowm", "notebooks", "config.yaml", "environment.yml",
-          "profiles", "pyproject.toml", "requirements.lock", "Makefile"]  # fmt: skip
+          "profiles", "pyproject.toml", "requirements.lock", "Makefile", "docs"]  # fmt: skip
 
 # The smallest grid that has everything: two methods on MNIST, and a table of variants.
 SMALL = {

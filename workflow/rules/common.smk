@@ -18,8 +18,8 @@ try:
     PRESET = CONFIG.preset
     CELLS = list(CONFIG.cells(PRESET))
     SEEDS = parse_seeds(CONFIG.run_seeds)  # none: the preset's
-    if CONFIG.records not in ("all", "existing"):
-        select(CONFIG, PRESET, CONFIG.records)  # a misspelt selection is refused here
+    if CONFIG.records != "existing":  # a misspelt selection is refused here
+        select(CONFIG, PRESET, "" if CONFIG.records == "all" else CONFIG.records)
 except UserError as error:
     raise WorkflowError(str(error)) from None
 OUT = paths.outputs(PRESET)

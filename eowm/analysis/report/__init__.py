@@ -53,10 +53,9 @@ def render(
     theorems: Path | None = None,
     drawings: Sequence[pictures.Picture] = (),
     elsewhere: Mapping[str, pd.DataFrame] = ambiguities.NOWHERE,
-    agreed: pd.DataFrame | None = None,
+    agreed: pd.DataFrame = agreement.NOTHING,
 ) -> str:
     """The page as text. `agreed`: this machine's runs beside the published ones."""
-    trained_here = agreed is not None and len(agreed) > 0
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -71,11 +70,11 @@ def render(
     return template.render(
         preset=preset,
         sentences=opening.sentences(runs, summary),
-        verdict=findings.verdict(config) if trained_here else [],
-        agreement=agreement.sentence(agreed) if trained_here else "",
+        verdict=findings.verdict(config) if len(agreed) else [],
+        agreement=agreement.sentence(agreed),
         agreement_rule=agreement.RULE,
-        agreed=list(agreed.itertuples()) if trained_here else [],
-        disagrees=trained_here and agreement.disagrees(agreed),
+        agreed=list(agreed.itertuples()),
+        disagrees=agreement.disagrees(agreed),
         maps=maps,
         spot=heatmap.spot,
         scale=heatmap.SCALE,
