@@ -49,7 +49,8 @@ class Comparison(Paired):
         answer = "yes" if self.equivalent() else "not shown"
         origin = "; a margin for AA on MNIST, set after the first seeds were seen"
         default = origin if self.margin == MARGIN else ""
-        return f"{answer} (two one-sided t-tests, p = {p:.3f}{default})"
+        shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+        return f"{answer} (two one-sided t-tests, {shown}{default})"
 
 
 def compare(

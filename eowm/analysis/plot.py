@@ -54,7 +54,7 @@ def plot(
     if metric not in METRICS:
         raise ConfigError(f"metric '{metric}' is unknown{nearest(metric, METRICS)}.")
     found = [chosen for word in words for chosen in results.choose(config, word, preset)]
-    curves = _curves(config, {chosen.name: chosen for chosen in found}, metric)
+    curves = curves_of(config, {chosen.name: chosen for chosen in found}, metric)
     figure = draw(config, curves, metric)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def _draw_curve(panel: Axes, curve: Curve, look: style.Look, lowest: float, alon
     figures.curve(panel, points, look, curve.row == "eowm" and not alone, lowest)
 
 
-def _curves(config: Config, found: dict[str, Chosen], metric: str) -> list[Curve]:
+def curves_of(config: Config, found: dict[str, Chosen], metric: str) -> list[Curve]:
     """Those that have the metric; named as in the tables, where that tells them apart."""
     curves: list[Curve] = []
     for chosen in found.values():

@@ -123,11 +123,10 @@ def record_file(config: Config, word: str, seed: int, preset: str | None) -> Pat
         raise ConfigError(f"'{word}' matches {len(cells)} cells; name one.")
     file = paths.record(name, cells[0].name, seed)
     if not (root / file).exists():
-        why = "is running" if holds.is_running(root / file) else holds.failure(root / file)
         at_hand = ", ".join(sorted(f.stem for f in (root / file).parent.glob("seed*.json")))
         raise RecordError(
-            f"{file} does not exist: {cells[0].name} seed {seed} {why or 'has not run'} "
-            f"with preset '{name}'; at hand: {at_hand or 'no seed of it'}."
+            f"{file} does not exist ({_state(root / file)}); "
+            f"at hand: {at_hand or 'no seed of this cell'}."
         )
     return root / file
 
@@ -138,6 +137,13 @@ def tried(preset: str, cell: str) -> list[Path]:
 
 
 # ----------------------------------------------------------------------------------------------
+
+
+def _state(file: Path) -> str:
+    if holds.is_running(file):
+        return "running"
+    why = holds.failure(file)
+    return f"failed: {why}" if why else "not run"
 
 
 def _known(config: Config, preset: str) -> str:

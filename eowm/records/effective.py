@@ -11,10 +11,8 @@ def effective(settings: RunSettings) -> dict[str, Any]:
     limits = {f"limits.{key}": value for key, value in dict(settings.limits).items()}
     versions = {key: getattr(settings, key) for key in ("method_version", "core_version")}
     parts = (dict(settings.net), dict(settings.training), settings.options, limits, versions)
-    flat = {"precision": settings.precision}
-    for part in parts:
-        flat |= dict(_flat(part))
-    return flat
+    flat = {key: value for part in parts for key, value in _flat(part)}
+    return flat | {"precision": settings.precision}
 
 
 def changed(settings: RunSettings, planned: RunSettings) -> dict[str, tuple[Any, Any]]:

@@ -161,8 +161,8 @@ def train(
 
 def told(settings: RunSettings, planned: RunSettings, budget: Budget) -> Iterator[str]:
     """What a run does, as it begins: its settings, and those that are not the cell's own."""
-    values = {key: value for key, value in effective(settings).items() if value is not None}
-    yield "settings: " + ", ".join(f"{key}={written(value)}" for key, value in values.items())
+    used = {key: x for key, x in effective(settings).items() if x not in (None, [])}
+    yield "settings: " + ", ".join(f"{key}={written(value)}" for key, value in used.items())
     others = [
         f"{key}={written(ours)} instead of {written(theirs)}"
         for key, (ours, theirs) in changed(settings, planned).items()

@@ -4,6 +4,7 @@ import math
 
 import pytest
 from made_records import GRID, fill, make_record, matrix, runs_with, store
+from scipy import stats
 
 from eowm import paper
 from eowm.analysis import collect, statistics, tables
@@ -55,6 +56,35 @@ def test_sign_of_a_paired_difference(differences, sign, p):
     assert found.sign == sign
     if len(differences) != 3:
         assert found.p == p
+
+
+@pytest.mark.parametrize("margin", [0.0005, 0.002, 0.01])
+@pytest.mark.parametrize(
+    "differences",
+    [(-0.0005, -0.0011, -0.0006), (0.0001, 0.0003), (0.004, -0.001, 0.002, 0.003, -0.002)],
+)
+def test_equivalence_is_two_one_sided_tests(differences, margin):
+    found = Paired("AA", tuple(range(len(differences))), differences)
+    above = stats.ttest_1samp(differences, -margin, alternative="greater").pvalue
+    below = stats.ttest_1samp(differences, margin, alternative="less").pvalue
+    assert found.equivalence_p(margin) == pytest.approx(max(above, below))
+    assert found.equivalent(margin) == (max(above, below) < 0.05)
+
+
+@pytest.mark.parametrize(
+    ("differences", "p", "equivalent"),
+    [
+        ((), None, None),
+        ((0.0,), None, None),  # one pair decides nothing, however close
+        ((0.001, 0.001), 0.0, True),
+        ((0.002, 0.002), 1.0, False),  # the margin itself is not inside
+        ((0.003, 0.003), 1.0, False),
+    ],
+)
+def test_equivalence_without_spread_or_pairs(differences, p, equivalent):
+    found = Paired("AA", tuple(range(len(differences))), differences, margin=0.002)
+    assert found.equivalence_p() == p
+    assert found.equivalent() is equivalent
 
 
 def test_only_seeds_that_both_have_are_paired(tmp_path, both):
