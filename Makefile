@@ -14,8 +14,10 @@ ARGS    ?=
 BENCH   ?= python
 DRY     := $(filter -n --dry-run,$(ARGS))
 # Another folder for all that runs write (records, checkpoints, logs, figures, data).
-OUT     ?= $(EOWM_OUT)
-EOWM_OUT = $(OUT)
+ifndef OUT
+OUT     := $(EOWM_OUT)
+endif
+EOWM_OUT := $(OUT)
 # What a user writes reaches recipes through the environment: the shell never runs it.
 export PRESET CELL CELLS SEEDS EOWM_OUT
 # In a terminal: a bar for all, the running cells, the time left. Plain lines go to its log file.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from eowm.paths import CHECKOUT as ROOT
+from eowm.settings.cells import select
 
 ARGUMENTS = ["train", "table2/shuffled-mnist-10/owm", "--preset", "smoke", "--set", "epochs=8"]
 
@@ -83,7 +84,7 @@ def test_a_run_with_changed_settings_takes_no_records_place(cache, tmp_path) -> 
 
 def test_cells_lists_every_cell_with_its_command(cache, config) -> None:
     lines = run(cache, "cells", "--names").stdout.split()
-    assert lines == [cell.name for cell in config.cells("quick")]
+    assert lines == [cell.name for cell in select(config, "quick", "")]
     shown = run(cache, "cells", "table2/cifar10-5/owm*").stdout
     assert "make cell CELL=table2/cifar10-5/owm PRESET=quick" in shown
     assert "cifar100" not in shown

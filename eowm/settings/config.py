@@ -212,12 +212,12 @@ class Config(Strict):
             if preset.rest is not None:
                 _known(preset.rest, self.presets, f"presets.{name}.rest")
         for name, table in self.tables.items():
+            for preset_name in table.presets or ():
+                _known(preset_name, self.presets, f"tables.{name}.presets")
             for preset_name, seeds in table.seeds.items():
                 _known(preset_name, self.presets, f"tables.{name}.seeds.{preset_name}")
                 for pattern in seeds:
                     select(self, preset_name, f"{name}/{pattern}")
-            for preset_name in table.presets or ():
-                _known(preset_name, self.presets, f"tables.{name}.presets")
         for name, method in self.methods.items():
             self._check_overlays(name, f"methods.{name}", method)
             for variant_name, variant in method.variants.items():

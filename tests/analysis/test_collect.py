@@ -124,7 +124,7 @@ def test_a_record_outside_the_grid_is_kept_apart(tmp_path, config):
 
 @pytest.mark.parametrize(
     ("preset", "place", "words"),
-    [("smoke", "seed0", "is a record of preset 'quick'"), ("paper", "seed1", "it belongs in")],
+    [("smoke", "seed0", "is a record of preset 'smoke'"), ("paper", "seed1", "it belongs in")],
 )
 def test_a_record_in_a_wrong_place_is_refused_by_name(tmp_path, config, preset, place, words):
     path = store(make_record(config, CELL, preset=preset), tmp_path)

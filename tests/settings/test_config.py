@@ -73,24 +73,24 @@ def test_a_variant_changes_only_what_it_names(values: dict) -> None:
 def test_overrides_from_the_command_line(config: Config) -> None:
     assert parse_overrides(["a=1e3", "b=last", "c=null"]) == {"a": 1000.0, "b": "last", "c": None}
     overrides = parse_overrides(["epochs=3", "alpha.conv=[1, 0.1]", "hidden=[8, 8]"])
-    run = config.resolve(config.cell("table2/cifar10-5/owm"), 0, "quick", overrides)
+    run = config.resolve(config.cell("table2/cifar10-5/owm"), 0, "smoke", overrides)
     assert (run.training.epochs, run.net.hidden) == (3, (8, 8))
     assert run.options["alpha"]["conv"] == [1.0, 0.1]
     assert run.options["alpha"]["fc1"] == [1.0, 1e-4]
 
 
 def test_a_table_may_belong_to_some_presets_only(config: Config) -> None:
-    assert {cell.table for cell in config.cells("quick")} == {"table2", "table3"}
+    assert {cell.table for cell in config.cells("smoke")} == {"table2", "table3"}
     only = {cell.table for cell in config.cells("paper")} - {"table2", "table3"}
     assert only == {"selection", "sensitivity-shuffled", "sensitivity-disjoint"}
     assert config.presets_beside("paper") == ["tenth"]
-    assert config.presets_beside("quick") == config.presets_beside("tenth") == []
+    assert config.presets_beside("smoke") == config.presets_beside("tenth") == []
     assert {cell.table for cell in config.cells()} == config.tables.keys()
 
 
 def test_the_hash_depends_on_settings_only(config: Config) -> None:
     cell = config.cell("table2/cifar10-5/owm")
-    runs = [(0, "paper"), (0, "paper"), (1, "paper"), (0, "quick"), (0, "paper", {"momentum": 0.5})]
+    runs = [(0, "paper"), (0, "paper"), (1, "paper"), (0, "tenth"), (0, "paper", {"momentum": 0.5})]
     first, again, *others = (config.resolve(cell, *run).hash() for run in runs)
     assert first == again
     assert len({first, *others}) == 4

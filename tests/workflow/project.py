@@ -37,9 +37,9 @@ class Project:
             config = yaml.safe_load(file.read_text()) | changes
             file.write_text(yaml.safe_dump(config, sort_keys=False))
 
-    def pretend_theorems(self, preset: str = "smoke") -> None:
+    def pretend_theorems(self, preset: str = "smoke", root: Path | None = None) -> None:
         """Files in place of what needs no training and much time, so that it is not made."""
-        out = self.folder / "paper_figures" / preset
+        out = (root or self.folder) / "paper_figures" / preset
         names = ["notebooks/theorems.ipynb", "notebooks/theorems.html", "tables/theorems.csv"]
         figures = ("figure1", "theorem4")
         names += [f"figures/{name}.{kind}" for name in figures for kind in ("pdf", "png")]
