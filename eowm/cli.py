@@ -383,7 +383,7 @@ def outcome(preset: PresetOption = None) -> None:
     found = agreement.of_preset(config, preset)
     if len(found):
         _console().print(_agreement(found))
-        print(agreement.sentence(found), agreement.RULE, "", sep="\n")
+        print(f"This machine: {agreement.sentence(found)}", agreement.RULE, "", sep="\n")
         for label, sentence in findings.verdict(config):
             print(f"{label}: {sentence}")
         print()

@@ -4,11 +4,11 @@ Equal code on another processor, or with other threads, rounds differently, and 
 the last bits. `reruns.csv` measures how much: the cells of the preset `quick`, seed 0, trained
 again with one and two threads and with other instruction sets (benchmarks/reruns.py). A difference
 of two runs is within the scatter if it is inside the 99.9 % prediction interval of such a
-difference, from the variance within the cells of a scenario. Where a scenario has no reruns, the
-published seeds of the cell stand in for them.
+difference, from these runs and the published one, or below 0.001. For a cell without reruns, its
+published seeds stand in for them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -24,6 +24,7 @@ RERUNS = Path(__file__).with_name("reruns.csv")
 CONFIDENCE = 0.999
 METRICS = ("AA", "MRR")
 FEWEST = 5  # seeds from which a scatter is estimated
+SMALLEST = 0.001  # a difference below it is never told: some methods hardly amplify anything
 
 IDENTICAL, WITHIN, DIFFERS = "identical", "within scatter", "differs"
 UNKNOWN = "scatter unknown"  # no reruns, and too few seeds
@@ -34,7 +35,7 @@ NOTHING = pd.DataFrame(columns=COLUMNS)
 RULE = (
     "Identical: every accuracy of the run. Within scatter: AA and MRR each within the 99.9 % "
     "prediction interval of the difference of two runs with one seed, measured over threads, "
-    "instruction sets and processors (docs/protocol.md)."
+    "instruction sets and processors, or within 0.001 (docs/protocol.md)."
 )
 
 
@@ -85,25 +86,19 @@ def compare(
 def tolerance(
     cell: str, metric: str, reruns: pd.DataFrame, published: pd.DataFrame
 ) -> float | None:
-    """The largest difference of two runs with one seed that is still within the scatter."""
+    """The largest difference of two runs with one seed that is still within the scatter.
+
+    t · √2 · s: s is the standard deviation of one run, and two of them differ.
+    """
     runs = _complete(published)
-    scenario = cell.rpartition("/")[0]
-    measured = reruns[reruns.cell.str.startswith(f"{scenario}/")]
-    if len(measured):
-        again = measured[["cell", "seed", metric]]
-        first = runs.merge(again[["cell", "seed"]].drop_duplicates())[["cell", "seed", metric]]
-        values = pd.concat([again, first]).dropna().groupby("cell")[metric]
-        return _prediction([of_cell.tolist() for _, of_cell in values])
-    seeds = runs[runs.cell == cell][metric].dropna().tolist()
-    return _prediction([seeds]) if len(seeds) >= FEWEST else None
-
-
-def _prediction(groups: Sequence[Sequence[float]]) -> float:
-    """t · √2 · s of a difference of two values, s the standard deviation within the groups."""
-    freedom = sum(len(values) - 1 for values in groups)
-    squares = sum(pd.Series(values).var(ddof=0) * len(values) for values in groups)
-    t = stats.t.ppf((1 + CONFIDENCE) / 2, freedom)
-    return float(t * (2 * squares / freedom) ** 0.5)
+    again, own = reruns[reruns.cell == cell], runs[runs.cell == cell]
+    if len(again):
+        own = own[own.seed.isin(again.seed)]
+    values = pd.concat([again[metric], own[metric]]).dropna()
+    if len(values) < FEWEST:
+        return None
+    t = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)
+    return max(SMALLEST, float(t * 2**0.5 * values.std()))
 
 
 def _outcome(run, other, metric: str, allowed: float | None) -> str:
@@ -129,11 +124,11 @@ def disagrees(found: pd.DataFrame) -> bool:
 
 
 def sentence(found: pd.DataFrame) -> str:
-    """`14 runs of this machine beside the published ones: 3 identical, 11 within scatter.`"""
+    """`14 runs beside the published ones: 11 within scatter, 3 identical.`"""
     by_run = found.groupby(["cell", "seed"]).outcome.agg(_worst)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in by_run.value_counts().items())
     runs = "run" if len(by_run) == 1 else "runs"
-    return f"{len(by_run)} {runs} of this machine beside the published ones: {counts}."
+    return f"{len(by_run)} {runs} beside the published ones: {counts}."
 
 
 def _worst(outcomes: pd.Series) -> str:
