@@ -10,11 +10,11 @@ from eowm.analysis import collect, results
 from eowm.analysis.summary import summarise
 from eowm.errors import ConfigError
 from eowm.jobs.status import is_current
-from eowm.records.effective import changed, written
 from eowm.records.metrics import average_accuracy
 from eowm.records.record import Record
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
+from eowm.settings.effective import changed, written
 
 Part = Table | str
 

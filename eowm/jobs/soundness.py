@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from eowm.errors import ConfigError, RecordError
 from eowm.jobs.status import expected, is_current
 from eowm.records.record import Record
 from eowm.settings.config import Config
+from eowm.settings.effective import changed, written
 
 Checksums = Mapping[str, str]  # dataset → sha256 of its decoded images
 
@@ -33,9 +33,11 @@ def _refuse_other_settings(record: Record, path: Path, config: Config) -> None:
     except ConfigError as error:
         raise RecordError(f"{path} is of no cell here: {error}") from None
     if not is_current(config, record):
-        theirs = record.settings.model_dump(mode="json")
-        ours = expected(config, record).model_dump(mode="json")
-        raise RecordError(f"{path} has other settings: {', '.join(_differences(theirs, ours))}.")
+        other = changed(record.settings, expected(config, record)).items()
+        told = ", ".join(
+            f"{key} is {written(their)}, not {written(our)}" for key, (their, our) in other
+        )
+        raise RecordError(f"{path} has other settings: {told}.")
     budget = config.presets[cell.preset].budget
     if cell.budget != budget:
         raise RecordError(
@@ -64,15 +66,3 @@ def _refuse_unknown_code(record: Record, path: Path) -> None:
             raise RecordError(f"{path} was made by changed code (commit {commit}).")
         if not (isinstance(commit, str) and re.fullmatch("[0-9a-f]{40}", commit)):
             raise RecordError(f"{path} was made by unknown code (commit {commit!r}).")
-
-
-def _differences(theirs: dict[str, Any], ours: dict[str, Any], above: str = "") -> list[str]:
-    """`["training.epochs is 3, not 35"]`."""
-    found = []
-    for key in sorted(theirs.keys() | ours.keys()):
-        their, our = theirs.get(key), ours.get(key)
-        if isinstance(their, dict) and isinstance(our, dict):
-            found += _differences(their, our, f"{above}{key}.")
-        elif their != our:
-            found.append(f"{above}{key} is {their!r}, not {our!r}")
-    return found

@@ -17,10 +17,10 @@ from eowm import methods, nets, paths, records
 from eowm.data import store, streams
 from eowm.errors import ConfigError, RecordError
 from eowm.jobs import devices, holds
-from eowm.records.effective import changed, effective, written
 from eowm.records.metrics import all_metrics
 from eowm.settings.cells import Cell
 from eowm.settings.config import Config
+from eowm.settings.effective import changed, effective, written
 from eowm.settings.options import outside_files
 from eowm.settings.run import Budget, RunSettings
 from eowm.training import memory

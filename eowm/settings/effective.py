@@ -5,14 +5,15 @@ from typing import Any
 
 from eowm.settings.run import RunSettings
 
+OTHERS = ("dataset", "stream", "tasks", "precision", "method_version", "core_version")
+
 
 def effective(settings: RunSettings) -> dict[str, Any]:
     """`epochs`, `alpha.fc1`, `limits.train_images` … to values."""
     limits = {f"limits.{key}": value for key, value in dict(settings.limits).items()}
-    versions = {key: getattr(settings, key) for key in ("method_version", "core_version")}
-    parts = (dict(settings.net), dict(settings.training), settings.options, limits, versions)
+    parts = (dict(settings.net), dict(settings.training), settings.options, limits)
     flat = {key: value for part in parts for key, value in _flat(part)}
-    return flat | {"precision": settings.precision}
+    return flat | {key: getattr(settings, key) for key in OTHERS}
 
 
 def changed(settings: RunSettings, planned: RunSettings) -> dict[str, tuple[Any, Any]]:
