@@ -12,7 +12,7 @@ RUN     := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=
 # More flags for Snakemake: ARGS=-n shows what would be done and does nothing.
 ARGS    ?=
 BENCH   ?= python
-DRY     := $(filter -n --dry-run,$(ARGS))
+DRY     := $(filter -n% --dry-run --dryrun,$(ARGS))
 # Another folder for all that runs write (records, checkpoints, logs, figures, data).
 ifndef OUT
 OUT     := $(EOWM_OUT)
@@ -67,8 +67,10 @@ cells: env  ## list all cells: state, seconds, command
 
 figures: env  ## draw tables, figures and report from existing records; train nothing
 	$(SNAKE) records=existing -- figures || { $(LOCKED); exit 1; }
+ifeq ($(DRY),)
 	@$(EOWM) outcome --preset "$$PRESET"
-ifeq ($(PRESET),paper)
+endif
+ifeq ($(PRESET)$(OUT)$(DRY),paper)
 	@$(EOWM) findings
 endif
 
@@ -97,4 +99,4 @@ unlock: env  ## clear Snakemake's lock after a kill
 	$(SNAKE) --unlock
 
 clean:  ## delete checkpoints, logs and the outputs of smoke and quick
-	rm -rf results paper_figures/quick paper_figures/smoke
+	cd "$${EOWM_OUT:-.}" && rm -rf results paper_figures/quick paper_figures/smoke

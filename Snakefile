@@ -1,6 +1,6 @@
 # The replication as a DAG: datasets → one training rule per table cell → tables, figures, report.
 #
-#   snakemake                                  the whole grid on the preset of config.yaml
+#   snakemake                                  the cells of the preset of config.yaml, all drawings
 #   snakemake --config preset=paper            the paper's budgets
 #   snakemake table2_cifar10-5_owm             one cell by name (all its seeds)
 #   snakemake figures --config records=existing   draw from the records at hand, train nothing

@@ -3,6 +3,8 @@
 Heavy imports (torch, pandas) stay inside the commands that need them.
 """
 
+import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -73,6 +75,7 @@ def cells(
         _console().print(_progress(config, preset, by_cell))
         return
     table = Table("cell", "runs", "seconds", "command", box=None)
+    elsewhere = "" if paths.OUT == paths.ROOT else f" OUT={shlex.quote(str(paths.OUT))}"
     for cell, runs in by_cell.items():
         if check and all(run.state == "done" for run in runs):
             continue
@@ -81,7 +84,7 @@ def cells(
             cell.name,
             _by_state(runs),
             f"{sum(seconds):,.1f}" if seconds else "–",
-            f"make cell CELL={cell.name} PRESET={preset}",
+            f"make cell CELL={cell.name} PRESET={preset}{elsewhere}",
         )
     console = _console()
     if table.row_count:
@@ -384,6 +387,7 @@ def outcome(preset: PresetOption = None) -> None:
     if len(found):
         _console().print(_agreement(found))
         print(f"This machine: {agreement.sentence(found)}", agreement.RULE, "", sep="\n")
+        print("The published records:")
         for label, sentence in findings.verdict(config):
             print(f"{label}: {sentence}")
         print()
@@ -410,10 +414,20 @@ def main() -> None:
         own = f"the project in {paths.ROOT} has its own: `python -m eowm` runs that"
         print(f"eowm: this is the code of {paths.CHECKOUT}; {own}.", file=sys.stderr)
     try:
+        _refuse_bad_root()
         app()
     except UserError as error:
         print(f"eowm: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _refuse_bad_root() -> None:
+    """Of `OUT`: Snakemake would end in a traceback."""
+    if paths.OUT == paths.ROOT:
+        return
+    there = next(path for path in (paths.OUT, *paths.OUT.parents) if path.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise ConfigError(f"results cannot go to {paths.OUT}: {there} is no folder, or read-only.")
 
 
 def _preset(config: Config, preset: str | None) -> str:

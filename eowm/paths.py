@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent  # where the source stands; the project may be another folder (ROOT)
 
 
@@ -22,7 +22,7 @@ def find_root() -> Path:
 # folder, which then says nothing about where the project is.
 OUT_ROOT = "EOWM_OUT"
 ROOT = CHECKOUT if os.environ.get(OUT_ROOT) else find_root()
-OUT = Path(os.environ.get(OUT_ROOT) or ROOT).absolute()
+OUT = Path(os.environ.get(OUT_ROOT) or ROOT).resolve()
 CONFIG = ROOT / "config.yaml"
 MERGED_CONFIG = "EOWM_CONFIG_JSON"  # environment variable: the config of a workflow's jobs, as JSON
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from eowm.analysis import results
 from eowm.analysis.results import Chosen
-from eowm.analysis.statistics import MARGIN, Paired, difference
-from eowm.analysis.summary import limits, paper_numbers
+from eowm.analysis.statistics import MARGIN, Paired, difference, p_value
+from eowm.analysis.summary import paper_numbers
 from eowm.errors import ConfigError, RecordError
 from eowm.settings.config import Config
 
@@ -25,7 +25,7 @@ class Comparison(Paired):
 
     def _sides(self) -> Iterator[str]:
         for place, side in (("first", self.first), ("second", self.second)):
-            limited = ", ".join(limits(side.runs))
+            limited = ", ".join(side.remarks)
             yield f"{place:>6}  {side.name}" + (f"  ({limited})" if limited else "")
 
     def _pairs(self) -> Iterator[str]:
@@ -48,9 +48,8 @@ class Comparison(Paired):
             return "one pair decides nothing"
         answer = "yes" if self.equivalent() else "not shown"
         origin = "; a margin for AA on MNIST, set after the first seeds were seen"
-        default = origin if self.margin == MARGIN else ""
-        shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-        return f"{answer} (two one-sided t-tests, {shown}{default})"
+        default = origin if self.margin == MARGIN and self.metric == "AA" else ""
+        return f"{answer} (two one-sided t-tests, {p_value(p)}{default})"
 
 
 def compare(

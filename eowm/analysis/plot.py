@@ -14,11 +14,11 @@ from matplotlib.ticker import MaxNLocator
 from eowm.analysis import figures, results, style
 from eowm.analysis.collect import METRICS
 from eowm.analysis.results import Chosen
-from eowm.analysis.summary import limits
 from eowm.errors import ConfigError, RecordError, nearest
 from eowm.records.metrics import Matrix, all_metrics
 from eowm.settings.config import Config
 
+LEGEND_LETTERS = 60  # that fit beside each other
 KINDS = (".png", ".pdf", ".svg")
 WITH_DATE = {".pdf": "CreationDate", ".svg": "Date"}  # left out: the same picture, the same file
 PANELS_A_ROW, PANEL_HEIGHT = 3, 2.1  # inches
@@ -53,7 +53,10 @@ def plot(
         raise ConfigError(f"{out} is no picture: end its name with {', '.join(KINDS)}.")
     if metric not in METRICS:
         raise ConfigError(f"metric '{metric}' is unknown{nearest(metric, METRICS)}.")
-    found = [chosen for word in words for chosen in results.choose(config, word, preset)]
+    left_out = [word[1:] for word in words if word.startswith("!")]
+    wanted = [word for word in words if not word.startswith("!")]
+    found = [chosen for word in wanted for chosen in results.choose(config, word, preset)]
+    found = [chosen for chosen in found if not any(map(chosen.cell.matches, left_out))]
     curves = curves_of(config, {chosen.name: chosen for chosen in found}, metric)
     figure = draw(config, curves, metric)
     try:
@@ -87,7 +90,8 @@ def draw(config: Config, curves: list[Curve], metric: str) -> Figure:
             panel.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
             figures.write_notes(panel, _limits(here))
         figure.supylabel(_axis(metric))
-        figure.legend(handles=_legend(curves, looks), loc="outside lower center", ncols=3)
+        columns = max(1, min(3, LEGEND_LETTERS // max(map(len, looks))))
+        figure.legend(handles=_legend(curves, looks), loc="outside lower center", ncols=columns)
     return figure
 
 
@@ -119,7 +123,7 @@ def _labels(config: Config, chosen: Chosen) -> Iterator[str]:
     if chosen.cell.method not in config.methods:
         raise ConfigError(f"{chosen.name}: config.yaml has no method '{chosen.cell.method}'.")
     title = style.title(config, chosen.cell.row)
-    if chosen.is_cell:
+    if chosen.is_cell or ": " in chosen.name:  # of a folder with several cells
         yield title
         yield f"{title} ({chosen.cell.table})"
     yield f"{title}, {Path(chosen.name).name}"
@@ -180,5 +184,5 @@ def _legend(curves: list[Curve], looks: dict[str, style.Look]) -> list[Line2D | 
 
 def _limits(curves: list[Curve]) -> list[str]:
     """What a reader must know about them."""
-    limited = {curve.label: ", ".join(limits(curve.chosen.runs)) for curve in curves}
+    limited = {curve.label: ", ".join(curve.chosen.remarks) for curve in curves}
     return [f"{label}: {why}" for label, why in limited.items() if why]

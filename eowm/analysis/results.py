@@ -10,6 +10,7 @@ import pandas as pd
 from eowm import paths, records
 from eowm.analysis import collect
 from eowm.analysis.collect import COMPLETE, METRICS
+from eowm.analysis.summary import limits
 from eowm.errors import ConfigError, RecordError, nearest
 from eowm.jobs import holds
 from eowm.records.record import Record
@@ -34,6 +35,15 @@ class Chosen:
     @property
     def is_cell(self) -> bool:
         return self.name == self.cell.name
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know about these runs."""
+        rounded = ["bfloat16"] if (self.runs.precision == "bfloat16").any() else []
+        origins = {collect.HERE: "trained here", collect.PUBLISHED: collect.PUBLISHED}
+        return (
+            limits(self.runs) + rounded + [origins[x] for x in self.runs.origin.dropna().unique()]
+        )
 
     def values(self, metric: str) -> dict[int, float]:
         """By seed."""
@@ -122,6 +132,8 @@ def record_file(config: Config, word: str, seed: int, preset: str | None) -> Pat
     if len(cells) != 1:
         raise ConfigError(f"'{word}' matches {len(cells)} cells; name one.")
     file = paths.record(name, cells[0].name, seed)
+    if (rest := config.presets[name].rest) and not (root / file).parent.exists():
+        file, root = paths.record(rest, cells[0].name, seed), paths.ROOT
     if not (root / file).exists():
         at_hand = ", ".join(sorted(f.stem for f in (root / file).parent.glob("seed*.json")))
         raise RecordError(

@@ -132,8 +132,12 @@ class Paired:
         if self.mean is None:
             return "no pair of runs"
         spread = "one pair, no interval" if low is None else f"95 % [{low:+.4f}, {high:+.4f}]"
-        test = "" if self.p is None else f", p = {self.p:.3f}"
+        test = "" if self.p is None else f", {p_value(self.p)}"
         return f"{self.mean:+.4f}, {spread}, n = {self.n}{test}"
+
+
+def p_value(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def paired(runs: pd.DataFrame, first: str, second: str, metric: str) -> Paired:

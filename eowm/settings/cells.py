@@ -72,6 +72,8 @@ def select(
             _refuse(config, preset, word)
         found.update(matched)
     found = {cell for cell in found if not any(map(cell.matches, left_out))}
+    if not found:
+        raise ConfigError(f"'{text}' leaves out every cell that it names.")
     return [cell for cell in grid if cell in found] + sorted(found.difference(grid))
 
 
@@ -89,7 +91,10 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", word, re.ASCII)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not first <= last < first + MOST_SEEDS:
-            raise ConfigError(f"'{word}' is not a seed or a range: write whole numbers, as 0-4,7.")
+            raise ConfigError(
+                f"'{word}' is not a seed or a range: write whole numbers, as 0-4,7; a range has at "
+                f"most {MOST_SEEDS}."
+            )
         seeds.update(dict.fromkeys(range(first, last + 1)))
     return tuple(seeds)
 

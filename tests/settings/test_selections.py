@@ -37,6 +37,8 @@ def test_cells_can_be_left_out(config) -> None:
     assert found == [name for name in column if name.rpartition("/")[2] not in left_out]
     with pytest.raises(ConfigError, match="matches 'table2/\\*/own'"):
         select(config, "paper", "table2 !table2/*/own")
+    with pytest.raises(ConfigError, match="leaves out every cell"):
+        select(config, "paper", "table2/*/owm !table2/*/owm")
 
 
 def test_quick_trains_a_column_without_pgma_and_the_papers_ablation(config) -> None:

@@ -98,8 +98,9 @@ def test_make_cell_leaves_other_stale_cells_alone(project) -> None:
 def test_make_cell_starts_from_the_beginning_with_the_seeds_asked_for(project) -> None:
     """The rubbish that stopped it is gone; a dry run did not touch it."""
     arguments = ("cell", f"CELL={FINETUNE}", "PRESET=smoke", "SEEDS=0,3")
-    assert project.make(*arguments, "ARGS=-n").returncode == 0
-    assert project.checkpoint(FINETUNE).exists()
+    for dry_run in ("-nq", "--dryrun"):
+        assert project.make(*arguments, f"ARGS={dry_run}").returncode == 0
+        assert project.checkpoint(FINETUNE).exists()
     result = project.make(*arguments)
     assert result.returncode == 0, result.stdout
     trained = {rule: n for rule, n in jobs(result.stdout).items() if rule.startswith("train_")}

@@ -8,7 +8,7 @@ from eowm.jobs import costs
 def batches(cell) -> list[tuple]:
     """The seeds of each job: any one seed, or several in turn where the config asks for it."""
     size = CONFIG.jobs.seeds_per_job
-    if not CONFIG.trains(cell, PRESET):
+    if CONFIG.records != "all" and not CONFIG.trains(cell, PRESET):
         return []
     return (
         costs.batches(CONFIG.seeds(cell, PRESET), size) if size > 1 else [("{seed}",)]
