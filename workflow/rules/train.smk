@@ -20,10 +20,10 @@ for cell in CELLS:
                 WORK / "logs" / place / f"seed{batch[0]}.log",
             benchmark:
                 WORK / "benchmarks" / place / f"seed{batch[0]}.tsv"
+            priority: priority_of(cell)
             conda:
                 "../../environment.yml"
             threads: CONFIG.jobs.threads
-            priority: priority_of(cell)
             resources:
                 mem_mb=needs_of(cell, batch, "mem_mb"),
                 runtime=needs_of(cell, batch, "minutes"),
